@@ -1,0 +1,169 @@
+// Integer dot products on AVX-512 VNNI: vpdpbusd multiplies unsigned by signed bytes and adds four neighbours
+// into 32 bits, sixteen rows at once.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "tenon/backend/host/kernel/product.hpp"
+
+namespace tenon::host {
+
+namespace detail {
+
+[[gnu::always_inline]] inline __m512i avx512_word(const std::int8_t* group, int j) {
+  std::int32_t word;
+  std::memcpy(&word, group + 4 * j, 4);
+  return _mm512_set1_epi32(word);
+}
+
+}  // namespace detail
+
+/// 4-bit and 8-bit weights. Eight-bit weights are stored with 128 added, so their sums start at -128 *
+/// sum(x).
+template <class Format>
+struct product_kernel<isa::avx512, Format, as_int8> {
+  using layout = panel_layout<isa::avx512, Format>;
+  using v = simd<isa::avx512>;
+  static constexpr bool is_8_bit = Format::gguf_type == q8_0::gguf_type;
+  static constexpr int tiles = panel_rows / v::lanes;
+  static constexpr int direct_tokens = 4;
+  static constexpr int block_tokens = 6;
+  static constexpr std::size_t scratch_bytes = panel_rows * (group_size + 2 * sizeof(float));
+
+  template <int T>
+  static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
+                     float* acc) {
+    __m512 sum[T][tiles];
+    unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { sum[t][i] = _mm512_setzero_ps(); }); });
+    for (std::size_t g = 0; g < groups; ++g, panel += layout::group_bytes) {
+      for (std::size_t line = 0; line < layout::group_bytes; line += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(panel + 4096 + line), _MM_HINT_T0);
+      }
+      unrolled<tiles>([&](auto tile) {
+        __m512i dot[T];
+        unrolled<T>([&](auto t) { dot[t] = start(x, token + t, g); });
+        if constexpr (is_8_bit) {
+          unrolled<8>([&](auto j) {
+            const __m512i weights = _mm512_loadu_si512(panel + layout::word_at(tile * v::lanes, j));
+            unrolled<T>(
+                [&](auto t) { dot[t] = _mm512_dpbusd_epi32(dot[t], weights, word(x, token + t, g, j)); });
+          });
+        } else {
+          unrolled<4>([&](auto j) {
+            const __m512i both = _mm512_loadu_si512(panel + layout::word_at(tile * v::lanes, j));
+            const __m512i first = _mm512_and_si512(both, _mm512_set1_epi8(15));
+            const __m512i second = _mm512_and_si512(_mm512_srli_epi16(both, 4), _mm512_set1_epi8(15));
+            unrolled<T>([&](auto t) {
+              dot[t] = _mm512_dpbusd_epi32(dot[t], first, word(x, token + t, g, j));
+              dot[t] = _mm512_dpbusd_epi32(dot[t], second, word(x, token + t, g, j + 4));
+            });
+          });
+        }
+        const __m512 scale = scale_of(panel, tile), minimum = minimum_of(panel, tile, scale);
+        unrolled<T>([&](auto t) {
+          sum[t][tile] = accumulate(dot[t], scale, minimum, x, token + t, g, sum[t][tile]);
+        });
+      });
+    }
+    unrolled<T>([&](auto t) {
+      unrolled<tiles>([&](auto i) { v::store(acc + t * panel_rows + i * v::lanes, sum[t][i]); });
+    });
+  }
+
+  /// Scratch of a group: for each tile eight vectors of bytes (values 4j to 4j + 3 of each row), then 32
+  /// scales, 32 minima.
+  static void unpack(const std::uint8_t* panel, std::size_t first, std::size_t last, std::uint8_t* scratch) {
+    for (std::size_t g = first; g < last; ++g, scratch += scratch_bytes) {
+      const std::uint8_t* group = panel + g * layout::group_bytes;
+      float* scales = reinterpret_cast<float*>(scratch + panel_rows * group_size);
+      if constexpr (is_8_bit) std::memcpy(scratch, group, panel_rows * group_size);
+      for (int tile = 0; tile < tiles; ++tile) {
+        if constexpr (!is_8_bit) {
+          std::uint8_t* words = scratch + tile * v::lanes * group_size;
+          for (int j = 0; j < 4; ++j) {
+            const __m512i both = _mm512_loadu_si512(group + layout::word_at(tile * v::lanes, j));
+            _mm512_storeu_si512(words + j * 64, _mm512_and_si512(both, _mm512_set1_epi8(15)));
+            _mm512_storeu_si512(words + (j + 4) * 64,
+                                _mm512_and_si512(_mm512_srli_epi16(both, 4), _mm512_set1_epi8(15)));
+          }
+        }
+        const __m512 scale = scale_of(group, tile);
+        v::store(scales + tile * v::lanes, scale);
+        v::store(scales + panel_rows + tile * v::lanes, minimum_of(group, tile, scale));
+      }
+    }
+  }
+
+  template <int T>
+  static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
+                       std::size_t token, float* acc) {
+    __m512 sum[T][tiles];
+    unrolled<T>([&](auto t) {
+      unrolled<tiles>([&](auto i) { sum[t][i] = v::load(acc + t * panel_rows + i * v::lanes); });
+    });
+    for (std::size_t g = first; g < last; ++g, scratch += scratch_bytes) {
+      __m512i dot[T][tiles];
+      unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = start(x, token + t, g); }); });
+      unrolled<8>([&](auto j) {
+        __m512i weights[tiles];
+        unrolled<tiles>(
+            [&](auto i) { weights[i] = _mm512_loadu_si512(scratch + i * v::lanes * group_size + j * 64); });
+        unrolled<T>([&](auto t) {
+          const __m512i four = word(x, token + t, g, j);
+          unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], weights[i], four); });
+        });
+      });
+      const float* factors = reinterpret_cast<const float*>(scratch + panel_rows * group_size);
+      unrolled<tiles>([&](auto i) {
+        const __m512 scale = v::load(factors + i * v::lanes),
+                     minimum = v::load(factors + panel_rows + i * v::lanes);
+        unrolled<T>(
+            [&](auto t) { sum[t][i] = accumulate(dot[t][i], scale, minimum, x, token + t, g, sum[t][i]); });
+      });
+    }
+    unrolled<T>([&](auto t) {
+      unrolled<tiles>([&](auto i) { v::store(acc + t * panel_rows + i * v::lanes, sum[t][i]); });
+    });
+  }
+
+ private:
+  [[gnu::always_inline]] static __m512i word(const activations& x, std::size_t token, std::size_t group,
+                                             int j) {
+    return detail::avx512_word(x.quanta.data() + token * x.stride + group * group_size, j);
+  }
+  [[gnu::always_inline]] static __m512i start(const activations& x, std::size_t token, std::size_t group) {
+    if constexpr (is_8_bit) {
+      return _mm512_set1_epi32(-128 * x.totals[token * x.groups() + group]);
+    } else {
+      return _mm512_setzero_si512();
+    }
+  }
+  [[gnu::always_inline]] static __m512 scale_of(const std::uint8_t* group, int tile) {
+    return v::load_half(reinterpret_cast<const std::uint16_t*>(group + layout::scales_at) + tile * v::lanes);
+  }
+  [[gnu::always_inline]] static __m512 minimum_of(const std::uint8_t* group, int tile, __m512 scale) {
+    if constexpr (is_8_bit) {
+      return v::zero();
+    } else if constexpr (layout::has_minimum) {
+      return v::load_half(reinterpret_cast<const std::uint16_t*>(group + layout::minima_at) +
+                          tile * v::lanes);
+    } else {
+      return v::mul(scale, v::set1(-8.0f));
+    }
+  }
+  [[gnu::always_inline]] static __m512 accumulate(__m512i dot, __m512 scale, __m512 minimum,
+                                                  const activations& x, std::size_t token, std::size_t group,
+                                                  __m512 sum) {
+    const std::size_t at = token * x.groups() + group;
+    sum = v::fma(_mm512_cvtepi32_ps(dot), v::mul(scale, v::set1(x.scales[at])), sum);
+    if constexpr (is_8_bit) {
+      return sum;
+    } else {
+      return v::fma(minimum, v::set1(x.sums[at]), sum);
+    }
+  }
+};
+
+}  // namespace tenon::host

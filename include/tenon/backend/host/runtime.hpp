@@ -1,0 +1,121 @@
+// The host backend at run time: the thread team, the loaded model, the cache's memory and the step.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tenon/backend/host/load.hpp"
+#include "tenon/backend/host/ops.hpp"
+#include "tenon/model/llama.hpp"
+#include "tenon/model/llama_forward.hpp"
+
+namespace tenon::host {
+
+namespace detail {
+
+template <class Model>
+struct heads_of {
+  using type = head_shape;
+};
+template <class Model>
+requires(Model::has_fixed_shape) struct heads_of<Model> {
+  using type = fixed_head_shape<Model::shape.heads, Model::shape.kv_heads, Model::shape.head_dim,
+                                Model::shape.rotated>;
+};
+
+}  // namespace detail
+
+/// How much a step can hold.
+struct step_capacity {
+  std::size_t max_batch = 1;   // sequences, and rows that are sampled
+  std::size_t max_tokens = 1;  // tokens
+  std::size_t cache_rows = 0;  // positions of all sequences together
+};
+
+/// One model on this machine's processor. Everything but weights is specific to the types it is made of.
+template <class Isa, class Model, precision::policy Precision, cache::layout_view View>
+class runtime {
+  using heads_type = typename detail::heads_of<Model>::type;
+  using step_ops = ops<Isa, Precision, View, heads_type>;
+  using formats = typename Precision::weight_formats;
+
+ public:
+  /// `threads` 0 means one for each processor.
+  explicit runtime(int threads)
+      : team_(std::make_unique<thread_team>(
+            threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()))),
+        scratch_(static_cast<std::size_t>(team_->size())) {}
+
+  void load(const io::gguf_file& file, const model::description& description,
+            const progress_callback& progress) {
+    description_ = description;
+    const model::llama_tensors tensors(file, description.shape);
+    weights_ = load_llama<Isa, formats>(file, tensors, *team_, progress);
+    if constexpr (!Model::has_fixed_shape) {
+      const model::shape& s = description.shape;
+      heads_ = {s.heads, s.kv_heads, s.head_dim, s.rotated};
+    }
+  }
+
+  void allocate(const step_capacity& capacity) {
+    const model::shape& s = description_.shape;
+    workspace_ = workspace(s, forms(), capacity.max_tokens, capacity.max_batch);
+    cache_ = typename step_ops::store(s.layers, s.kv_heads, capacity.cache_rows, s.head_dim);
+    for (thread_scratch& scratch : scratch_) scratch.attention = buffer<float>(attention_scratch(heads_));
+  }
+
+  /// Runs the plan; then calls `sample(i, logits)` for each sampled row, spread over the team's threads.
+  template <class Sample>
+  void step(const step_plan& plan, std::span<const View> views, Sample&& sample) {
+    team_->run([&](team_member& member) {
+      thread_scratch& scratch = scratch_[static_cast<std::size_t>(member.rank())];
+      step_ops bound({member, scratch}, workspace_, cache_, plan, views, heads_,
+                     description_.constants.rope_base);
+      model::llama_forward(bound, weights_, description_.constants.norm_epsilon);
+      const std::size_t vocabulary = description_.shape.vocabulary;
+      member.for_each(plan.sampled_rows.size(), [&](std::size_t i) {
+        sample(i, std::span<const float>(workspace_.logits.data() + i * vocabulary, vocabulary),
+               member.rank());
+      });
+    });
+  }
+
+  int threads() const { return team_->size(); }
+  const llama_weights& weights() const { return weights_; }
+  std::size_t cache_bytes() const { return cache_.bytes(); }
+
+ private:
+  workspace_forms forms() const {
+    workspace_forms all;
+    all.sampled = form(weights_.output());
+    for (const auto& layer : weights_.layers) {
+      for (const matrix* each : {&layer.query, &layer.key, &layer.value, &layer.gate, &layer.up}) {
+        all.normed = all.normed | form(*each);
+      }
+      all.attended = all.attended | form(layer.attention_output);
+      all.gated = all.gated | form(layer.down);
+    }
+    return all;
+  }
+  static activation_forms form(const matrix& weights) {
+    activation_forms reads;
+    formats::visit(weights.format, [&]<class Format>() {
+      constexpr bool integer = std::is_same_v<form_of<Format, typename Precision::activation>, as_int8>;
+      reads = {!integer, integer};
+    });
+    return reads;
+  }
+
+  std::unique_ptr<thread_team> team_;
+  std::vector<thread_scratch> scratch_;
+  model::description description_;
+  llama_weights weights_;
+  heads_type heads_;
+  workspace workspace_;
+  typename step_ops::store cache_;
+};
+
+}  // namespace tenon::host

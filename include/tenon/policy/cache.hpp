@@ -1,0 +1,50 @@
+// The cache slot: where the keys and values of a sequence lie. A layout has two halves: a manager (host
+// logic: which rows belong to whom) and a view (what a kernel needs to find a position; small and trivially
+// copyable).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "tenon/policy/slot.hpp"
+
+namespace tenon::cache {
+
+/// What a manager is made for.
+struct geometry {
+  std::size_t max_batch = 1;  // sequences at once; slots are numbered from 0
+  std::size_t context = 0;    // most positions of one sequence
+};
+
+/// A view maps positions to rows of the cache. Kernels read `run` positions at a time.
+///   row(position)   the row of a position that the sequence holds
+///   run(position)   how many positions from this one on lie in consecutive rows (at least 1)
+template <class V>
+concept layout_view = std::is_trivially_copyable_v<V> && requires(const V& view, std::size_t position) {
+  { view.row(position) } -> std::convertible_to<std::size_t>;
+  { view.run(position) } -> std::convertible_to<std::size_t>;
+};
+
+/// A manager gives rows to slots.
+///   manager(geometry)
+///   rows()                   rows to allocate for each layer and head
+///   reserve(slot, tokens)    makes the slot hold `tokens` positions; false, and nothing changed, when there
+///   is no room release(slot)            takes its rows back view(slot)               valid until the slot is
+///   reserved again or released
+template <class M>
+concept layout_manager = std::constructible_from<M, geometry> &&
+    requires(M manager, const M& constant, std::size_t slot) {
+  { constant.rows() } -> std::convertible_to<std::size_t>;
+  { manager.reserve(slot, slot) } -> std::convertible_to<bool>;
+  manager.release(slot);
+  { constant.view(slot) } -> layout_view;
+};
+
+/// What a cache policy must have: a `manager`.
+template <class P>
+concept policy = engine_policy<P> && requires {
+  typename P::manager;
+} && layout_manager<typename P::manager>;
+
+}  // namespace tenon::cache
