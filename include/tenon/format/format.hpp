@@ -24,6 +24,10 @@ concept weight_format = requires(const std::byte* block, float* values) {
   { F::decode(block, values) } -> std::same_as<void>;
 };
 
+/// A format with one value a block.
+template <class F>
+concept scalar_format = weight_format<F> && (F::block_size == 1);
+
 /// Bytes of a row of `count` values; `count` is a multiple of the block size.
 template <weight_format F>
 constexpr std::size_t row_bytes(std::size_t count) {

@@ -36,4 +36,11 @@ struct step_plan {
   }
 };
 
+/// How much a step can hold.
+struct step_capacity {
+  std::size_t max_batch = 1;   // sequences, and rows that are sampled
+  std::size_t max_tokens = 1;  // tokens
+  std::size_t cache_rows = 0;  // positions of all sequences together
+};
+
 }  // namespace tenon

@@ -28,13 +28,6 @@ requires(Model::has_fixed_shape) struct heads_of<Model> {
 
 }  // namespace detail
 
-/// How much a step can hold.
-struct step_capacity {
-  std::size_t max_batch = 1;   // sequences, and rows that are sampled
-  std::size_t max_tokens = 1;  // tokens
-  std::size_t cache_rows = 0;  // positions of all sequences together
-};
-
 /// One model on this machine's processor. Everything but weights is specific to the types it is made of.
 template <class Isa, class Model, precision::policy Precision, cache::layout_view View>
 class runtime {
@@ -83,6 +76,31 @@ class runtime {
     });
   }
 
+  /// Bytes for a file's weights, a cache and a workspace, before anything is loaded.
+  static std::size_t weight_bytes(const io::gguf_file& file, const model::description& description) {
+    std::size_t bytes = 0;
+    for (const model::tensor_use& use : model::llama_tensors(file, description.shape).uses()) {
+      if (use.rows == 0) bytes += use.columns * sizeof(float);
+      formats::visit(use.tensor->type, [&]<class Format>() {
+        if (use.rows != 0) bytes += matrix::bytes_of<Isa, Format>(use.rows, use.columns);
+      });
+    }
+    return bytes;
+  }
+  static std::size_t cache_bytes(const model::description& description, const step_capacity& capacity) {
+    const model::shape& s = description.shape;
+    return s.layers * s.kv_heads * capacity.cache_rows * head_stride(s.head_dim) *
+           (Precision::key::block_bytes + Precision::value::block_bytes);
+  }
+  static std::size_t workspace_bytes(const io::gguf_file& file, const model::description& description,
+                                     const step_capacity& capacity) {
+    activation_forms any;  // of all matrices: a bound, met when each place has the same formats
+    for (const io::gguf_tensor& tensor : file.tensors()) {
+      if (tensor.dimensions().size() == 2) any = any | form(tensor.type);
+    }
+    return workspace::bytes(description.shape, {any, any, any, any}, capacity.max_tokens, capacity.max_batch);
+  }
+
   int threads() const { return team_->size(); }
   const llama_weights& weights() const { return weights_; }
   std::size_t cache_bytes() const { return cache_.bytes(); }
@@ -100,9 +118,10 @@ class runtime {
     }
     return all;
   }
-  static activation_forms form(const matrix& weights) {
+  static activation_forms form(const matrix& weights) { return form(weights.format); }
+  static activation_forms form(std::uint32_t format) {
     activation_forms reads;
-    formats::visit(weights.format, [&]<class Format>() {
+    formats::visit(format, [&]<class Format>() {
       constexpr bool integer = std::is_same_v<form_of<Format, typename Precision::activation>, as_int8>;
       reads = {!integer, integer};
     });

@@ -1,0 +1,429 @@
+// The engine: one type made of one policy for each slot. It owns the model, the cache and the requests;
+// step() is one turn of the wheel from scheduler to text.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/error.hpp"
+#include "tenon/engine/generation.hpp"
+#include "tenon/engine/options.hpp"
+#include "tenon/engine/request.hpp"
+#include "tenon/io/gguf.hpp"
+#include "tenon/model/llama.hpp"
+#include "tenon/policy/compose.hpp"
+#include "tenon/sample/sampler.hpp"
+#include "tenon/sample/validate.hpp"
+#include "tenon/text/chat_template.hpp"
+#include "tenon/text/tokenizer_gguf.hpp"
+
+namespace tenon {
+
+/// What tenon::engine<...> resolves to. Single-threaded from the outside: one thread calls its functions.
+/// Movable while no generation is open.
+template <class Model, class Backend, class Precision, class Cache, class Sampling, class Batching,
+          class Reduction, class Execution, class Speculation, class Parallelism, class Instrumentation>
+class basic_engine {
+  using cache_manager = typename Cache::manager;
+  using cache_view = decltype(std::declval<const cache_manager&>().view(0));
+  using runtime = typename Backend::template runtime<Model, Precision, cache_view>;
+
+  template <class Slot, class Now, class New>
+  using replaced = policy::pick<Slot, Now, New>;
+
+  static constexpr auto description_text =
+      "model " + Model::name + "; backend " + Backend::name + "; precision " + Precision::name + "; cache " +
+      Cache::name + "; sampling " + Sampling::name + "; batching " + Batching::name + "; reduction " +
+      Reduction::name + "; execution " + Execution::name + "; speculation " + Speculation::name +
+      "; parallelism " + Parallelism::name + "; instrumentation " + Instrumentation::name;
+
+ public:
+  using model_policy = Model;
+  using backend_policy = Backend;
+  using precision_policy = Precision;
+  using cache_policy = Cache;
+  using sampling_policy = Sampling;
+  using batching_policy = Batching;
+  using reduction_policy = Reduction;
+  using execution_policy = Execution;
+  using speculation_policy = Speculation;
+  using parallelism_policy = Parallelism;
+  using instrumentation_policy = Instrumentation;
+
+  using params = sampling::params<Sampling>;
+
+  /// This engine with one slot replaced.
+  template <engine_policy P>
+  using with =
+      basic_engine<replaced<slot::model, Model, P>, replaced<slot::backend, Backend, P>,
+                   replaced<slot::precision, Precision, P>, replaced<slot::cache, Cache, P>,
+                   replaced<slot::sampling, Sampling, P>, replaced<slot::batching, Batching, P>,
+                   replaced<slot::reduction, Reduction, P>, replaced<slot::execution, Execution, P>,
+                   replaced<slot::speculation, Speculation, P>, replaced<slot::parallelism, Parallelism, P>,
+                   replaced<slot::instrumentation, Instrumentation, P>>;
+
+  /// Every choice by name, for logs and reports.
+  static constexpr std::string_view description() { return description_text; }
+
+  /// Bytes of keys and values for one token of a model of this shape.
+  static constexpr std::size_t kv_bytes_per_token(const model::shape& shape) {
+    return shape.kv_bytes_per_token(Precision::key::block_bytes, Precision::value::block_bytes);
+  }
+  static constexpr std::size_t kv_bytes_per_token() requires(Model::has_fixed_shape) {
+    return kv_bytes_per_token(Model::shape);
+  }
+
+  /// Loads a GGUF model. The file is mapped while it is read, and not needed afterwards. Throws load_error.
+  static basic_engine load(const std::filesystem::path& file, const engine_options& options = {}) {
+    return basic_engine(io::gguf_file::open(file), options);
+  }
+  /// The same from memory, which is not needed afterwards.
+  static basic_engine load(std::span<const std::byte> bytes, const engine_options& options = {}) {
+    return basic_engine(io::gguf_file::parse(bytes), options);
+  }
+
+  /// The memory that an engine of this type needs for a file, without loading it. Throws load_error.
+  static memory_plan plan(const io::gguf_file& file, const engine_options& options = {}) {
+    const model::description description = describe(file);
+    const capacities size = capacities_for(description.shape, options);
+    return {runtime::weight_bytes(file, description), runtime::cache_bytes(description, size.step),
+            runtime::workspace_bytes(file, description, size.step)};
+  }
+
+  // -- requests
+  // -------------------------------------------------------------------------------------------------------
+
+  /// Adds a request for a prompt in plain text: what looks like a control token in it is text. Throws
+  /// request_error for bad parameters or a prompt that does not fit; other requests are not touched.
+  request_id submit(std::string_view prompt, params request = {}, request_callbacks callbacks = {}) {
+    const auto arrival = measure::clock::now();
+    return add(prompt_tokens(prompt), std::move(request), std::move(callbacks), arrival);
+  }
+  /// The same for a prompt in tokens.
+  request_id submit(std::span<const token_id> prompt, params request = {}, request_callbacks callbacks = {}) {
+    return add({prompt.begin(), prompt.end()}, std::move(request), std::move(callbacks),
+               measure::clock::now());
+  }
+
+  /// The tokens of a prompt, with the beginning-of-sequence token where the model wants one.
+  std::vector<token_id> prompt_tokens(std::string_view prompt,
+                                      text::special_tokens special = text::special_tokens::as_text) const {
+    std::vector<token_id> tokens = tokenizer_.encode(prompt, special);
+    if (tokenizer_.adds_bos() && tokenizer_.bos()) tokens.insert(tokens.begin(), *tokenizer_.bos());
+    return tokens;
+  }
+  /// The tokens of a conversation by the model's chat template, up to where the model answers. Throws
+  /// load_error when the file has no template that is known.
+  std::vector<token_id> chat_tokens(std::span<const text::message> messages) const {
+    if (!chat_) throw load_error(file_name_, 0, chat_fault_);
+    return chat_->encode(tokenizer_, messages, true);
+  }
+
+  /// Ends a request; its on_finish is called. Nothing happens if it has ended.
+  void cancel(request_id id) {
+    if (active* request = find(id); request != nullptr && request->finish == finish_reason::none) {
+      request->finish = finish_reason::cancelled;
+      ended_.push_back(request);
+      if (!stepping_) retire_ended();
+    }
+  }
+
+  /// Runs one step: some prompt tokens, and one token for each sequence that generates. False when there was
+  /// nothing to do. Does not throw for faults of single requests: they end with finish_reason::error.
+  bool step() {
+    scheduler_.gather([&](scheduled_sequence& sequence) {
+      active& request = *find(sequence.id);
+      request.times.scheduled = measure::clock::now();
+      return cache_.reserve(sequence.slot, request.limit);
+    });
+    if (scheduler_.idle()) return false;
+    const step_plan& plan = scheduler_.plan();
+    views_.clear();
+    for (const sequence_span& span : plan.spans) views_.push_back(cache_.view(span.slot));
+    choose_sampled(plan);
+    runtime_.step(
+        plan, std::span<const cache_view>(views_),
+        [&](std::size_t i, std::span<const float> logits, int thread) { choose(i, logits, thread); });
+    scheduler_.commit();
+    stepping_ = true;  // callbacks may cancel requests that this loop has yet to come to
+    for (std::size_t i = 0; i < sampled_.size(); ++i) deliver(*sampled_[i], choices_[i]);
+    retire_ended();
+    stepping_ = false;
+    return true;
+  }
+
+  bool idle() const { return scheduler_.idle(); }
+
+  /// The result of a request that has ended, once.
+  std::optional<request_result> take(request_id id) {
+    const auto found = results_.find(id);
+    if (found == results_.end()) return std::nullopt;
+    request_result result = std::move(found->second);
+    results_.erase(found);
+    return result;
+  }
+
+  /// Submits and runs a request: a range of pieces, each of which takes one or more steps. Other requests
+  /// advance too.
+  generation<basic_engine> generate(std::string_view prompt, params request = {}) {
+    return generate_from(prompt, std::move(request));
+  }
+  generation<basic_engine> generate(std::span<const token_id> prompt, params request = {}) {
+    return generate_from(prompt, std::move(request));
+  }
+
+  // -- the model
+  // ------------------------------------------------------------------------------------------------------
+
+  const text::tokenizer& tokenizer() const { return tokenizer_; }
+  const model::shape& shape() const { return description_.shape; }
+  std::size_t context() const { return context_; }
+  std::size_t max_batch() const { return max_batch_; }
+  int threads() const { return runtime_.threads(); }
+
+  /// The logits after each of the tokens, as one sequence that nobody else sees: row i is [vocabulary] after
+  /// token i, given to `each(i, logits)`. For perplexity and tests. Throws request_error while requests run.
+  template <class Each>
+  void score(std::span<const token_id> tokens, Each&& each) {
+    if (!idle()) throw request_error("score() needs an idle engine; wait until the requests have ended");
+    check_prompt(tokens);
+    if (!cache_.reserve(0, tokens.size()))
+      throw request_error("the cache has no room for the tokens to score");
+    const std::size_t rows = max_batch_;
+    for (std::size_t first = 0; first < tokens.size(); first += rows) {
+      const std::size_t count = (std::min)(rows, tokens.size() - first);
+      std::vector<std::size_t> positions(count), sampled(count);
+      for (std::size_t i = 0; i < count; ++i) positions[i] = first + i, sampled[i] = i;
+      const sequence_span span{0, 0, first, count};
+      const step_plan plan{tokens.subspan(first, count), positions, {&span, 1}, sampled};
+      const cache_view view = cache_.view(0);
+      std::vector<std::span<const float>> logits(count);
+      runtime_.step(plan, std::span<const cache_view>(&view, 1),
+                    [&](std::size_t i, std::span<const float> row, int) { logits[i] = row; });
+      for (std::size_t i = 0; i < count; ++i) each(first + i, logits[i].first(tokenizer_.size()));
+    }
+    cache_.release(0);
+  }
+
+ private:
+  using active = active_request<params>;
+  using sampler = sampling::sampler<Sampling>;
+
+  struct capacities {
+    std::size_t max_batch, context;
+    step_capacity step;
+  };
+
+  basic_engine(const io::gguf_file& file, const engine_options& options)
+      : file_name_(file.name()),
+        description_(describe(file)),
+        tokenizer_(text::tokenizer::from_gguf(file)),
+        max_batch_(capacities_for(description_.shape, options).max_batch),
+        context_(capacities_for(description_.shape, options).context),
+        cache_({max_batch_, context_}),
+        scheduler_(max_batch_, capacities_for(description_.shape, options).step.max_tokens),
+        runtime_(options.threads) {
+    if (tokenizer_.size() > description_.shape.vocabulary) {
+      throw file.fault(
+          0, "there are " + std::to_string(tokenizer_.size()) + " tokens, but the embedding matrix has " +
+                 std::to_string(description_.shape.vocabulary) + " rows; convert the model again");
+    }
+    try {
+      chat_ = text::chat_template::from_gguf(file);
+    } catch (const load_error& fault) {  // a model without one can still complete text
+      chat_fault_ = fault.what();
+    }
+    for (std::size_t id = 0; id < tokenizer_.size(); ++id) {
+      longest_token_ = (std::max)(longest_token_, tokenizer_.bytes(static_cast<token_id>(id)).size());
+    }
+    runtime_.load(file, description_, options.progress);
+    runtime_.allocate(capacities_for(description_.shape, options).step);
+    views_.reserve(max_batch_);
+    sampled_.reserve(max_batch_);
+    choices_.resize(max_batch_);
+    ended_.reserve(max_batch_);
+    for (int i = 0; i < runtime_.threads(); ++i) scratch_.emplace_back(tokenizer_.size());
+  }
+
+  static model::description describe(const io::gguf_file& file) {
+    model::description read = model::describe_llama(file);
+    if constexpr (Model::has_fixed_shape) {
+      const std::string difference = model::difference(read.shape, Model::shape);
+      if (!difference.empty()) {
+        throw file.fault(0, "the model does not have the engine's fixed shape: " + difference +
+                                "; build an engine for this file, or one without fixed_shape");
+      }
+    }
+    return read;
+  }
+
+  static capacities capacities_for(const model::shape& shape, const engine_options& options) {
+    constexpr std::size_t default_context = 4096, default_step_tokens = 512;
+    capacities size;
+    size.max_batch = options.max_batch != 0 ? (std::min)(options.max_batch, std::size_t{Batching::max_batch})
+                                            : std::size_t{Batching::max_batch};
+    size.context = options.context != 0 ? (std::min)(options.context, shape.context)
+                                        : (std::min)(shape.context, default_context);
+    const std::size_t tokens = options.max_step_tokens != 0 ? options.max_step_tokens : default_step_tokens;
+    size.step = {size.max_batch, (std::max)(tokens, size.max_batch),
+                 cache_manager({size.max_batch, size.context}).rows()};
+    return size;
+  }
+
+  template <class Prompt>
+  generation<basic_engine> generate_from(Prompt prompt, params request) {
+    return generation<basic_engine>(*this, [&](request_callbacks callbacks) {
+      return submit(prompt, std::move(request), std::move(callbacks));
+    });
+  }
+
+  active* find(request_id id) {
+    const auto found = requests_.find(id);
+    return found == requests_.end() ? nullptr : found->second.get();
+  }
+
+  void check_prompt(std::span<const token_id> prompt) const {
+    if (prompt.empty()) throw request_error("the prompt is empty; give at least one token");
+    if (prompt.size() > context_) {
+      throw request_error("the prompt has " + std::to_string(prompt.size()) +
+                          " tokens, but the context holds " + std::to_string(context_) +
+                          "; shorten it, or load the engine with a larger context");
+    }
+    for (const token_id token : prompt) {
+      if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
+        throw request_error("the prompt has the token " + std::to_string(token) +
+                            ", but the vocabulary ends at " + std::to_string(tokenizer_.size() - 1));
+      }
+    }
+  }
+
+  request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
+                 measure::clock::time_point arrival) {
+    check_prompt(prompt);
+    if (prompt.size() == context_) {
+      throw request_error("the prompt fills the context of " + std::to_string(context_) +
+                          " tokens, which leaves no room for an answer; shorten it");
+    }
+    sampling::validate(request);
+    for (const token_id token : request.stop_token_ids) {
+      if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
+        throw request_error("stop_token_ids has " + std::to_string(token) + ", but the vocabulary ends at " +
+                            std::to_string(tokenizer_.size() - 1));
+      }
+    }
+    auto made = std::make_unique<active>();
+    made->stops = text::stop_matcher(request.stop);
+    made->prompt_size = prompt.size();
+    made->limit = (std::min)(context_, prompt.size() + static_cast<std::size_t>(request.max_tokens));
+    made->sequence.tokens = std::move(prompt);
+    made->sequence.tokens.reserve(made->limit);
+    if (!request.ignore_eos) {
+      made->ends.assign(tokenizer_.end_of_generation().begin(), tokenizer_.end_of_generation().end());
+    }
+    made->ends.insert(made->ends.end(), request.stop_token_ids.begin(), request.stop_token_ids.end());
+    std::size_t longest_stop = 0;
+    for (const std::string& stop : request.stop) longest_stop = (std::max)(longest_stop, stop.size());
+    const std::size_t piece_bytes = 3 * (longest_token_ + 4);  // each byte may become U+FFFD
+    made->detokenizer.reserve(longest_token_);
+    made->stops.reserve(piece_bytes);
+    made->text.reserve(2 * (piece_bytes + longest_stop));
+    made->seed = request.seed ? *request.seed : next_seed();
+    made->params = std::move(request);
+    made->callbacks = std::move(callbacks);
+    made->times.arrival = arrival;
+    made->times.prompt_tokens = made->prompt_size;
+    made->sequence.id = ++last_id_;
+    active& placed = *requests_.emplace(last_id_, std::move(made)).first->second;
+    scheduler_.add(placed.sequence);
+    return last_id_;
+  }
+
+  std::uint64_t next_seed() {
+    std::random_device source;
+    return (static_cast<std::uint64_t>(source()) << 32) ^ source();
+  }
+
+  /// The requests whose rows are sampled in this step, in the order of the rows.
+  void choose_sampled(const step_plan& plan) {
+    sampled_.clear();
+    const auto owners = scheduler_.span_owners();
+    for (const std::size_t row : plan.sampled_rows) sampled_.push_back(find(owners[plan.span_of(row)]->id));
+  }
+
+  /// Draws the next token of a row; runs on the backend's threads, each row by itself.
+  void choose(std::size_t i, std::span<const float> logits, int thread) {
+    const active& request = *sampled_[i];
+    choices_[i] =
+        sampler::sample(logits.first(tokenizer_.size()), request.params, request.seed, request.generated(),
+                        scratch_[static_cast<std::size_t>(thread)], request.banned());
+  }
+
+  void deliver(active& request, const sampling::result& choice) {
+    if (request.finish != finish_reason::none) return;  // cancelled by another request's callback
+    if (!choice) {
+      request.finish = finish_reason::error;
+      request.error =
+          "request " + std::to_string(request.sequence.id) + ": " + std::string(message(choice.fault));
+      ended_.push_back(&request);
+      return;
+    }
+    request.times.last_token = measure::clock::now();
+    if (request.times.tokens++ == 0) request.times.first_token = request.times.last_token;
+    request.accept(choice.token, tokenizer_);
+    if (request.finish != finish_reason::none) ended_.push_back(&request);
+    if (request.callbacks.on_piece) request.callbacks.on_piece(request.current_piece());
+  }
+
+  /// By index: callbacks may cancel more.
+  void retire_ended() {
+    for (std::size_t i = 0; i < ended_.size(); ++i) retire(*ended_[i]);
+    ended_.clear();
+  }
+
+  /// Takes a request that has ended out of the schedule, and hands out its result.
+  void retire(active& request) {
+    if (scheduler_.remove(request.sequence)) cache_.release(request.sequence.slot);
+    request_result result = request.result(tokenizer_);
+    const auto node = requests_.extract(request.sequence.id);
+    if (request.callbacks.on_finish) {
+      request.callbacks.on_finish(result);
+    } else {
+      results_.emplace(result.id, std::move(result));
+    }
+  }
+
+  std::string file_name_;
+  model::description description_;
+  text::tokenizer tokenizer_;
+  std::optional<text::chat_template> chat_;
+  std::string chat_fault_;
+  std::size_t longest_token_ = 0;
+  std::size_t max_batch_;
+  std::size_t context_;
+  cache_manager cache_;
+  static_scheduler scheduler_;
+  runtime runtime_;
+  std::vector<sampling::scratch> scratch_;  // one for each thread
+  std::unordered_map<request_id, std::unique_ptr<active>> requests_;
+  std::unordered_map<request_id, request_result> results_;
+  request_id last_id_ = 0;
+  // Of the step that runs.
+  std::vector<cache_view> views_;
+  std::vector<active*> sampled_;
+  std::vector<sampling::result> choices_;
+  std::vector<active*> ended_;
+  bool stepping_ = false;
+};
+
+}  // namespace tenon

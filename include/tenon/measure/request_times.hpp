@@ -1,0 +1,40 @@
+// When things happened to a request, and the field's metrics from that. All times are of one monotonic clock.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace tenon::measure {
+
+using clock = std::chrono::steady_clock;
+
+/// Seconds from one moment to another.
+inline double seconds(clock::time_point from, clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+/// The events of one request. `tokens` counts the output tokens handed to the caller so far.
+struct request_times {
+  clock::time_point arrival;      // before tokenising
+  clock::time_point scheduled;    // first step that had tokens of it
+  clock::time_point first_token;  // handed to the caller
+  clock::time_point last_token;
+  std::size_t prompt_tokens = 0;
+  std::size_t tokens = 0;
+
+  /// Time to first token: queue, tokenising, prefill and the first sample. 0 without a token.
+  double ttft() const { return tokens > 0 ? seconds(arrival, first_token) : 0.0; }
+  /// Time per output token after the first. 0 with fewer than two tokens.
+  double tpot() const {
+    return tokens > 1 ? seconds(first_token, last_token) / static_cast<double>(tokens - 1) : 0.0;
+  }
+  /// End-to-end latency; equals ttft() + tpot() * (tokens - 1).
+  double e2e() const { return tokens > 0 ? seconds(arrival, last_token) : 0.0; }
+  /// The wait before the first step.
+  double queue() const { return seconds(arrival, scheduled); }
+  /// From the first step to the first token.
+  double prefill() const { return tokens > 0 ? seconds(scheduled, first_token) : 0.0; }
+  double decode() const { return tokens > 0 ? seconds(first_token, last_token) : 0.0; }
+};
+
+}  // namespace tenon::measure
