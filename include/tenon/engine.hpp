@@ -2,6 +2,8 @@
 // its default; what cannot work stops the build with one sentence.
 #pragma once
 
+#include <type_traits>
+
 #include "tenon/cache/contiguous.hpp"
 #include "tenon/engine/basic_engine.hpp"
 #include "tenon/policy/backend.hpp"
@@ -31,12 +33,19 @@ using composed_engine =
                  policy::pick<slot::parallelism, parallelism::single, Ps...>,
                  policy::pick<slot::instrumentation, instrumentation::none, Ps...>>;
 
-template <policy::rule Broken, class... Ps>
-struct resolve {
+/// Says a broken rule's sentence when it is made.
+template <policy::rule Broken>
+struct say {
 #define TENON_RULE(name, sentence) static_assert(Broken != policy::rule::name, sentence);
   TENON_POLICY_RULES(TENON_RULE)
 #undef TENON_RULE
-  using type = composed_engine<>;  // so that the sentence stays the only error
+};
+
+// The sentence is said by sizeof and the type is some engine that works, so that the sentence stays the only
+// error: a type with a failed static_assert in itself would draw more of them.
+template <policy::rule Broken, class... Ps>
+struct resolve {
+  using type = std::conditional_t<sizeof(say<Broken>) != 0, composed_engine<model::llama>, void>;
 };
 template <class... Ps>
 struct resolve<policy::rule::none, Ps...> {

@@ -22,6 +22,10 @@ namespace detail {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
+/// Fixes the moment at which a running sum is formed. Left alone, gcc regroups the integer additions of an
+/// unrolled loop, and spills every product to the stack on the way.
+[[gnu::always_inline]] inline void avx2_settle(__m256i& sum) { asm("" : "+x"(sum)); }
+
 /// Adds neighbouring 16-bit sums and makes floats of them.
 [[gnu::always_inline]] inline __m256 avx2_finish(__m256i pairs) {
   return _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -67,6 +71,7 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
             } else {
               pairs[t] = _mm256_add_epi16(pairs[t], _mm256_add_epi16(a, b));
             }
+            detail::avx2_settle(pairs[t]);
           });
         });
         const __m256 scale = scale_of(panel, tile), minimum = minimum_of(panel, tile, scale);
@@ -109,34 +114,49 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     const std::int8_t* quanta = x.quanta.data() + token * x.stride;
     const float* scales = x.scales.data() + token * x.groups();
     const float* sums = x.sums.data() + token * x.groups();
-    for (int tile = 0; tile < tiles; ++tile) {
-      __m256 sum[T];
-      unrolled<T>([&](auto t) { sum[t] = v::load(acc + t * panel_rows + tile * v::lanes); });
+    constexpr int together = 2;  // tiles: a broadcast word then serves two products
+    for (int tile = 0; tile < tiles; tile += together) {
+      __m256 sum[T][together];
+      float* out = acc + tile * v::lanes;
+      unrolled<T>([&](auto t) {
+        unrolled<together>([&](auto i) { sum[t][i] = v::load(out + t * panel_rows + i * v::lanes); });
+      });
       const std::uint8_t* group = scratch;
       for (std::size_t g = first; g < last; ++g, group += scratch_bytes) {
         const std::uint8_t* words = group + tile * v::lanes * group_size;
-        __m256i pairs[T];
+        __m256i pairs[T][together];
         unrolled<8>([&](auto j) {
-          const __m256i weights = detail::avx2_load(words + j * 32);
+          __m256i weights[together];
+          unrolled<together>(
+              [&](auto i) { weights[i] = detail::avx2_load(words + i * v::lanes * group_size + j * 32); });
           unrolled<T>([&](auto t) {
-            const __m256i p =
-                _mm256_maddubs_epi16(weights, detail::avx2_word(quanta + t * x.stride + g * group_size, j));
-            if constexpr (j == 0) {
-              pairs[t] = p;
-            } else {
-              pairs[t] = _mm256_add_epi16(pairs[t], p);
-            }
+            const __m256i word = detail::avx2_word(quanta + t * x.stride + g * group_size, j);
+            unrolled<together>([&](auto i) {
+              const __m256i p = _mm256_maddubs_epi16(weights[i], word);
+              if constexpr (j == 0) {
+                pairs[t][i] = p;
+              } else {
+                pairs[t][i] = _mm256_add_epi16(pairs[t][i], p);
+              }
+              detail::avx2_settle(pairs[t][i]);
+            });
           });
         });
         const float* factors =
             reinterpret_cast<const float*>(group + panel_rows * group_size) + tile * v::lanes;
-        const __m256 scale = v::load(factors), minimum = v::load(factors + panel_rows);
-        unrolled<T>([&](auto t) {
-          const std::size_t at = static_cast<std::size_t>(t) * x.groups() + g;
-          sum[t] = accumulate(detail::avx2_finish(pairs[t]), scale, minimum, scales[at], sums[at], sum[t]);
+        unrolled<together>([&](auto i) {
+          const __m256 scale = v::load(factors + i * v::lanes),
+                       minimum = v::load(factors + panel_rows + i * v::lanes);
+          unrolled<T>([&](auto t) {
+            const std::size_t at = static_cast<std::size_t>(t) * x.groups() + g;
+            sum[t][i] =
+                accumulate(detail::avx2_finish(pairs[t][i]), scale, minimum, scales[at], sums[at], sum[t][i]);
+          });
         });
       }
-      unrolled<T>([&](auto t) { v::store(acc + t * panel_rows + tile * v::lanes, sum[t]); });
+      unrolled<T>([&](auto t) {
+        unrolled<together>([&](auto i) { v::store(out + t * panel_rows + i * v::lanes, sum[t][i]); });
+      });
     }
   }
 
@@ -207,6 +227,7 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
             } else {
               sum[t] = _mm256_add_epi32(sum[t], p);
             }
+            detail::avx2_settle(sum[t]);
           });
         });
         const __m256 scale = v::load_half(

@@ -34,7 +34,7 @@ void with_count(std::size_t count, F&& f) {
 
 /// sums[count][32] = product of a panel with tokens [token, token + count), count at most token_block.
 template <class Isa, class Format, class Form>
-void panel_product(const matrix& weights, std::size_t panel, const activations& x, std::size_t token,
+[[gnu::noinline]] void panel_product(const matrix& weights, std::size_t panel, const activations& x, std::size_t token,
                    std::size_t count, float* sums, std::uint8_t* unpacked) {
   using kernel = product_kernel<Isa, Format, Form>;
   const std::uint8_t* groups = weights.panel(panel);
