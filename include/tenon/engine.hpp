@@ -33,19 +33,20 @@ using composed_engine =
                  policy::pick<slot::parallelism, parallelism::single, Ps...>,
                  policy::pick<slot::instrumentation, instrumentation::none, Ps...>>;
 
-/// Says a broken rule's sentence when it is made.
+/// Stops the build with a broken rule's sentence. A function, as a class with a failed static_assert draws
+/// more errors wherever it is named.
 template <policy::rule Broken>
-struct say {
+constexpr bool say() {
 #define TENON_RULE(name, sentence) static_assert(Broken != policy::rule::name, sentence);
   TENON_POLICY_RULES(TENON_RULE)
 #undef TENON_RULE
-};
+  return true;
+}
 
-// The sentence is said by sizeof and the type is some engine that works, so that the sentence stays the only
-// error: a type with a failed static_assert in itself would draw more of them.
 template <policy::rule Broken, class... Ps>
 struct resolve {
-  using type = std::conditional_t<sizeof(say<Broken>) != 0, composed_engine<model::llama>, void>;
+  // Some engine that works, so that the sentence stays the only error.
+  using type = std::conditional_t<say<Broken>(), composed_engine<model::llama>, void>;
 };
 template <class... Ps>
 struct resolve<policy::rule::none, Ps...> {

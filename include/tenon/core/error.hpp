@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "tenon/core/concat.hpp"
+
 namespace tenon {
 
 /// The base of all errors that tenon reports. what() says what was wrong and what to do.
@@ -19,8 +21,8 @@ class error : public std::runtime_error {
 class load_error : public error {
  public:
   /// `file` is a path or "<memory>", `offset` the byte in it where the fault lies (0 when it is not in one place).
-  load_error(std::string file, std::uint64_t offset, const std::string& message)
-      : error(file + (offset != 0 ? " (byte " + std::to_string(offset) + ")" : std::string()) + ": " + message),
+  [[gnu::cold]] load_error(std::string file, std::uint64_t offset, const std::string& message)
+      : error(offset != 0 ? concat(file, " (byte ", offset, "): ", message) : concat(file, ": ", message)),
         file_(std::move(file)),
         offset_(offset) {}
 

@@ -2,13 +2,13 @@
 // step() is one turn of the wheel from scheduler to text.
 #pragma once
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/engine/generation.hpp"
 #include "tenon/engine/options.hpp"
@@ -85,16 +86,16 @@ class basic_engine {
   }
 
   /// Loads a GGUF model. The file is mapped while it is read, and not needed afterwards. Throws load_error.
-  static basic_engine load(const std::filesystem::path& file, const engine_options& options = {}) {
+  [[gnu::cold]] static basic_engine load(const std::string& file, const engine_options& options = {}) {
     return basic_engine(io::gguf_file::open(file), options);
   }
   /// The same from memory, which is not needed afterwards.
-  static basic_engine load(std::span<const std::byte> bytes, const engine_options& options = {}) {
+  [[gnu::cold]] static basic_engine load(std::span<const std::byte> bytes, const engine_options& options = {}) {
     return basic_engine(io::gguf_file::parse(bytes), options);
   }
 
   /// The memory that an engine of this type needs for a file, without loading it. Throws load_error.
-  static memory_plan plan(const io::gguf_file& file, const engine_options& options = {}) {
+  [[gnu::cold]] static memory_plan plan(const io::gguf_file& file, const engine_options& options = {}) {
     const model::description description = describe(file);
     const capacities size = capacities_for(description.shape, options);
     return {runtime::weight_bytes(file, description), runtime::cache_bytes(description, size.step),
@@ -135,19 +136,30 @@ class basic_engine {
     if (active* request = find(id); request != nullptr && request->finish == finish_reason::none) {
       request->finish = finish_reason::cancelled;
       ended_.push_back(request);
-      if (!stepping_) retire_ended();
+      retire_ended();
     }
   }
 
   /// Runs one step: some prompt tokens, and one token for each sequence that generates. False when there was
   /// nothing to do. Does not throw for faults of single requests: they end with finish_reason::error.
   bool step() {
+    active* refused = nullptr;
     scheduler_.gather([&](scheduled_sequence& sequence) {
       active& request = *find(sequence.id);
+      if (!cache_.reserve(sequence.slot, request.limit)) {
+        refused = &request;
+        return false;
+      }
       request.times.scheduled = measure::clock::now();
-      return cache_.reserve(sequence.slot, request.limit);
+      return true;
     });
     if (scheduler_.idle()) return false;
+    if (scheduler_.running() == 0) {  // nothing runs whose end could make room: it would wait for ever
+      fail(*refused, concat("the cache has no room for its ", refused->limit,
+                            " tokens; shorten the prompt or lower max_tokens"));
+      retire_ended();
+      return true;
+    }
     const step_plan& plan = scheduler_.plan();
     views_.clear();
     for (const sequence_span& span : plan.spans) views_.push_back(cache_.view(span.slot));
@@ -156,10 +168,10 @@ class basic_engine {
         plan, std::span<const cache_view>(views_),
         [&](std::size_t i, std::span<const float> logits, int thread) { choose(i, logits, thread); });
     scheduler_.commit();
-    stepping_ = true;  // callbacks may cancel requests that this loop has yet to come to
+    in_callbacks_ = true;  // which may cancel requests that this loop has yet to come to
     for (std::size_t i = 0; i < sampled_.size(); ++i) deliver(*sampled_[i], choices_[i]);
+    in_callbacks_ = false;
     retire_ended();
-    stepping_ = false;
     return true;
   }
 
@@ -225,7 +237,7 @@ class basic_engine {
     step_capacity step;
   };
 
-  basic_engine(const io::gguf_file& file, const engine_options& options)
+  [[gnu::cold]] basic_engine(const io::gguf_file& file, const engine_options& options)
       : file_name_(file.name()),
         description_(describe(file)),
         tokenizer_(text::tokenizer::from_gguf(file)),
@@ -235,9 +247,8 @@ class basic_engine {
         scheduler_(max_batch_, capacities_for(description_.shape, options).step.max_tokens),
         runtime_(options.threads) {
     if (tokenizer_.size() > description_.shape.vocabulary) {
-      throw file.fault(
-          0, "there are " + std::to_string(tokenizer_.size()) + " tokens, but the embedding matrix has " +
-                 std::to_string(description_.shape.vocabulary) + " rows; convert the model again");
+      throw file.fault(0, concat("there are ", tokenizer_.size(), " tokens, but the embedding matrix has ",
+                                 description_.shape.vocabulary, " rows; convert the model again"));
     }
     try {
       chat_ = text::chat_template::from_gguf(file);
@@ -256,13 +267,13 @@ class basic_engine {
     for (int i = 0; i < runtime_.threads(); ++i) scratch_.emplace_back(tokenizer_.size());
   }
 
-  static model::description describe(const io::gguf_file& file) {
+  [[gnu::cold]] static model::description describe(const io::gguf_file& file) {
     model::description read = model::describe_llama(file);
     if constexpr (Model::has_fixed_shape) {
       const std::string difference = model::difference(read.shape, Model::shape);
       if (!difference.empty()) {
-        throw file.fault(0, "the model does not have the engine's fixed shape: " + difference +
-                                "; build an engine for this file, or one without fixed_shape");
+        throw file.fault(0, concat("the model does not have the engine's fixed shape: ", difference,
+                                   "; build an engine for this file, or one without fixed_shape"));
       }
     }
     return read;
@@ -293,33 +304,32 @@ class basic_engine {
     return found == requests_.end() ? nullptr : found->second.get();
   }
 
-  void check_prompt(std::span<const token_id> prompt) const {
+  [[gnu::cold]] void check_prompt(std::span<const token_id> prompt) const {
     if (prompt.empty()) throw request_error("the prompt is empty; give at least one token");
     if (prompt.size() > context_) {
-      throw request_error("the prompt has " + std::to_string(prompt.size()) +
-                          " tokens, but the context holds " + std::to_string(context_) +
-                          "; shorten it, or load the engine with a larger context");
+      throw request_error(concat("the prompt has ", prompt.size(), " tokens, but the context holds ", context_,
+                                 "; shorten it, or load the engine with a larger context"));
     }
     for (const token_id token : prompt) {
       if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
-        throw request_error("the prompt has the token " + std::to_string(token) +
-                            ", but the vocabulary ends at " + std::to_string(tokenizer_.size() - 1));
+        throw request_error(concat("the prompt has the token ", token, ", but the vocabulary ends at ",
+                                   tokenizer_.size() - 1));
       }
     }
   }
 
-  request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
+  [[gnu::cold]] request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
                  measure::clock::time_point arrival) {
     check_prompt(prompt);
     if (prompt.size() == context_) {
-      throw request_error("the prompt fills the context of " + std::to_string(context_) +
-                          " tokens, which leaves no room for an answer; shorten it");
+      throw request_error(concat("the prompt fills the context of ", context_,
+                                 " tokens, which leaves no room for an answer; shorten it"));
     }
     sampling::validate(request);
     for (const token_id token : request.stop_token_ids) {
       if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
-        throw request_error("stop_token_ids has " + std::to_string(token) + ", but the vocabulary ends at " +
-                            std::to_string(tokenizer_.size() - 1));
+        throw request_error(concat("stop_token_ids has ", token, ", but the vocabulary ends at ",
+                                   tokenizer_.size() - 1));
       }
     }
     auto made = std::make_unique<active>();
@@ -349,9 +359,12 @@ class basic_engine {
     return last_id_;
   }
 
-  std::uint64_t next_seed() {
-    std::random_device source;
-    return (static_cast<std::uint64_t>(source()) << 32) ^ source();
+  static std::uint64_t next_seed() {
+    std::uint64_t seed = 0;
+    if (::getentropy(&seed, sizeof seed) != 0) {
+      throw request_error("the system has no random numbers to give; set the request's seed");
+    }
+    return seed;
   }
 
   /// The requests whose rows are sampled in this step, in the order of the rows.
@@ -372,10 +385,7 @@ class basic_engine {
   void deliver(active& request, const sampling::result& choice) {
     if (request.finish != finish_reason::none) return;  // cancelled by another request's callback
     if (!choice) {
-      request.finish = finish_reason::error;
-      request.error =
-          "request " + std::to_string(request.sequence.id) + ": " + std::string(message(choice.fault));
-      ended_.push_back(&request);
+      fail(request, message(choice.fault));
       return;
     }
     request.times.last_token = measure::clock::now();
@@ -385,10 +395,20 @@ class basic_engine {
     if (request.callbacks.on_piece) request.callbacks.on_piece(request.current_piece());
   }
 
-  /// By index: callbacks may cancel more.
+  /// Ends a request in an error of its own.
+  [[gnu::cold]] void fail(active& request, std::string_view why) {
+    request.finish = finish_reason::error;
+    request.error = concat("request ", request.sequence.id, ": ", why);
+    ended_.push_back(&request);
+  }
+
+  /// Callbacks may cancel more, which the loop then comes to.
   void retire_ended() {
+    if (in_callbacks_) return;
+    in_callbacks_ = true;
     for (std::size_t i = 0; i < ended_.size(); ++i) retire(*ended_[i]);
     ended_.clear();
+    in_callbacks_ = false;
   }
 
   /// Takes a request that has ended out of the schedule, and hands out its result.
@@ -423,7 +443,7 @@ class basic_engine {
   std::vector<active*> sampled_;
   std::vector<sampling::result> choices_;
   std::vector<active*> ended_;
-  bool stepping_ = false;
+  bool in_callbacks_ = false;
 };
 
 }  // namespace tenon

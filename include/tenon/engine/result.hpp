@@ -57,7 +57,8 @@ struct request_result {
   measure::request_times times;
 };
 
-/// Called by the engine's step, on the thread that calls it. They may submit and cancel; they must not step.
+/// Called by the engine's step, on the thread that calls it. They may submit and cancel; they must
+/// neither step nor throw.
 struct request_callbacks {
   std::function<void(const piece&)> on_piece;
   std::function<void(const request_result&)> on_finish;  // with it, the engine keeps no result for take()

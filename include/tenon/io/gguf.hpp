@@ -4,6 +4,7 @@
 // say; fault() words their errors.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/io/gguf_contents.hpp"
 #include "tenon/io/gguf_parse.hpp"
@@ -15,7 +16,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,16 +31,16 @@ namespace tenon::io {
 class gguf_file {
  public:
   /// Maps and checks the file at `path`. load_error when it cannot be opened or is broken.
-  static gguf_file open(const std::filesystem::path& path) {
+  [[gnu::cold]] static gguf_file open(const std::string& path) {
     mapped_file mapping(path);
-    gguf_file file = parse(mapping.bytes(), path.string());
+    gguf_file file = parse(mapping.bytes(), path);
     file.mapping_.emplace(std::move(mapping));
     return file;
   }
 
   /// Checks a file that lies in memory and borrows its bytes, which must outlive the result. `name` is for
   /// messages.
-  static gguf_file parse(std::span<const std::byte> bytes, std::string name = "<memory>") {
+  [[gnu::cold]] static gguf_file parse(std::span<const std::byte> bytes, std::string name = "<memory>") {
     gguf_file file;
     file.name_ = std::make_unique<const std::string>(std::move(name));
     file.contents_ = detail::gguf_parser(bytes, *file.name_).parse();
@@ -77,7 +77,7 @@ class gguf_file {
   T get(std::string_view key) const {
     const gguf_entry* entry = find_entry(key);
     if (entry == nullptr) {
-      throw fault(0, "has no key " + detail::quoted(key) + ", which is needed; convert the model again");
+      throw fault(0, concat("has no key ", detail::quoted(key), ", which is needed; convert the model again"));
     }
     return value_of<T>(*entry);
   }
@@ -93,7 +93,7 @@ class gguf_file {
   }
 
   /// An error about this file, to be thrown; `offset` is the byte where the fault lies, 0 when it is nowhere.
-  load_error fault(std::uint64_t offset, const std::string& message) const {
+  [[gnu::cold]] load_error fault(std::uint64_t offset, const std::string& message) const {
     return {*name_, offset, message};
   }
 
@@ -128,17 +128,16 @@ class gguf_file {
       } else {
         const std::optional<T> value = detail::scalar_as<T>(entry.type, entry.value);
         if (value) return *value;
-        throw fault(entry.offset, "key " + detail::quoted(entry.key) + " is " + value_text(entry) +
-                                      ", which does not fit " + std::string(wanted) +
-                                      "; convert the model again");
+        throw fault(entry.offset, concat("key ", detail::quoted(entry.key), " is ", value_text(entry),
+                                         ", which does not fit ", wanted, "; convert the model again"));
       }
     }
   }
 
-  load_error wrong_type(const gguf_entry& entry, std::string_view wanted) const {
-    return fault(entry.offset, "key " + detail::quoted(entry.key) + " is of type " +
-                                   std::string(gguf_value_type_name(entry.type)) + " where " +
-                                   std::string(wanted) + " is needed; convert the model again");
+  [[gnu::cold]] load_error wrong_type(const gguf_entry& entry, std::string_view wanted) const {
+    return fault(entry.offset,
+                 concat("key ", detail::quoted(entry.key), " is of type ", gguf_value_type_name(entry.type),
+                        " where ", wanted, " is needed; convert the model again"));
   }
 
   std::unique_ptr<const std::string> name_;  // at a fixed address, because arrays refer to it

@@ -2,6 +2,7 @@
 // file's bytes.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/io/gguf_value.hpp"
 
 #include <algorithm>
@@ -41,11 +42,10 @@ struct gguf_tensor {
 };
 
 /// A shape as text: "[576, 49152]".
-inline std::string shape_text(std::span<const std::uint64_t> dimensions) {
+[[gnu::cold]] inline std::string shape_text(std::span<const std::uint64_t> dimensions) {
   std::string text = "[";
-  for (const std::uint64_t extent : dimensions)
-    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
+  for (const std::uint64_t extent : dimensions) text += concat(text.size() > 1 ? ", " : "", extent);
+  return text += ']';
 }
 
 namespace detail {
@@ -61,7 +61,7 @@ struct gguf_contents {
 };
 
 /// The text of a number, or of a string made printable.
-inline std::string scalar_text(gguf_value_type type, const std::byte* value, std::size_t limit) {
+[[gnu::cold]] inline std::string scalar_text(gguf_value_type type, const std::byte* value, std::size_t limit) {
   if (type == gguf_value_type::string) return printable(string_at(value), limit);
   char digits[32];  // enough for the shortest text of any number
   char* end = digits;
@@ -76,17 +76,17 @@ inline std::string scalar_text(gguf_value_type type, const std::byte* value, std
 
 /// The value of an entry as one line of text for people: cut to about `limit` bytes; of arrays the type, the
 /// size and the first elements.
-inline std::string value_text(const gguf_entry& entry, std::size_t limit = 60) {
+[[gnu::cold]] inline std::string value_text(const gguf_entry& entry, std::size_t limit = 60) {
   if (entry.type != gguf_value_type::array) return detail::scalar_text(entry.type, entry.value, limit);
   const std::string no_file;
   const auto array = gguf_array::from_bytes(no_file, entry.offset, entry.value);
-  std::string text =
-      std::string(gguf_value_type_name(array.element_type())) + "[" + std::to_string(array.size()) + "]";
+  std::string text = concat(gguf_value_type_name(array.element_type()), "[", array.size(), "]");
   if (array.element_type() == gguf_value_type::array) return text;
   const std::byte* next = entry.value + 12;
   for (std::uint64_t i = 0; i < array.size(); ++i) {
-    if (text.size() >= limit) return text + ", ...";
-    text += (i == 0 ? " " : ", ") + detail::scalar_text(array.element_type(), next, limit);
+    if (text.size() >= limit) return text += ", ...";
+    text += i == 0 ? " " : ", ";
+    text += detail::scalar_text(array.element_type(), next, limit);
     next += array.element_type() == gguf_value_type::string ? 8 + detail::string_at(next).size()
                                                             : gguf_value_bytes(array.element_type());
   }

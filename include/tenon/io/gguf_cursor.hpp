@@ -1,6 +1,7 @@
 // Reading a GGUF file from front to back with every step held against the bytes that are left.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/io/gguf_value.hpp"
 #include "tenon/io/printable.hpp"
@@ -20,7 +21,7 @@ struct reading {
   std::string_view name = {};
 
   std::string text() const {
-    return name.data() == nullptr ? std::string(what) : what + (" " + quoted(name));
+    return name.data() == nullptr ? std::string(what) : concat(what, " ", quoted(name));
   }
 };
 
@@ -37,12 +38,7 @@ class gguf_cursor {
 
   /// Moves over `count` elements of `size` bytes (not 0). No product is formed that could wrap.
   void skip(std::uint64_t count, std::uint64_t size, const reading& what) {
-    if (count > left() / size) {
-      const std::string bytes =
-          size == 1 ? " bytes" : " elements of " + std::to_string(size) + " bytes or more";
-      fail("the file ends inside " + what.text() + ": it takes " + std::to_string(count) + bytes + ", and " +
-           std::to_string(left()) + " bytes are left; the file was cut short or is damaged, fetch it again");
-    }
+    if (count > left() / size) fail_cut(count, size, what);
     position_ += static_cast<std::size_t>(count * size);
   }
 
@@ -60,12 +56,18 @@ class gguf_cursor {
     return {text, static_cast<std::size_t>(length)};
   }
 
-  [[noreturn]] void fail(const std::string& message) const { fail_at(position_, message); }
-  [[noreturn]] void fail_at(std::uint64_t offset, const std::string& message) const {
+  [[noreturn, gnu::cold]] void fail(const std::string& message) const { fail_at(position_, message); }
+  [[noreturn, gnu::cold]] void fail_at(std::uint64_t offset, const std::string& message) const {
     throw load_error(*file_, offset, message);
   }
 
  private:
+  [[noreturn, gnu::cold]] void fail_cut(std::uint64_t count, std::uint64_t size, const reading& what) const {
+    const std::string bytes = size == 1 ? " bytes" : concat(" elements of ", size, " bytes or more");
+    fail(concat("the file ends inside ", what.text(), ": it takes ", count, bytes, ", and ", left(),
+                " bytes are left; the file was cut short or is damaged, fetch it again"));
+  }
+
   std::span<const std::byte> bytes_;
   const std::string* file_;
   std::size_t position_ = 0;

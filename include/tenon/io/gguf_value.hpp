@@ -3,6 +3,7 @@
 // come here.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/io/printable.hpp"
 
@@ -175,12 +176,13 @@ class gguf_array {
   template <detail::gguf_scalar T>
   T at(std::uint64_t i) const {
     expect_elements<T>();
-    if (i >= size_) {
-      fail("has " + std::to_string(size_) + " elements; element " + std::to_string(i) + " is missing");
-    }
+    if (i >= size_) fail(concat("has ", size_, " elements; element ", i, " is missing"));
     const std::byte* bytes = elements_ + static_cast<std::size_t>(i) * sizeof(T);
     const std::optional<T> value = detail::scalar_as<T>(element_type_, bytes);
-    if (!value) fail("has a value in element " + std::to_string(i) + " that does not fit " + name_of<T>());
+    if (!value) {
+      const std::string_view wanted = gguf_value_type_name(detail::stored_as<T>());
+      fail(concat("has a value in element ", i, " that does not fit ", wanted));
+    }
     return *value;
   }
 
@@ -236,18 +238,13 @@ class gguf_array {
     if (element_type_ != wanted && !alike) fail(wrong_type(gguf_value_type_name(wanted)));
   }
 
-  template <class T>
-  static std::string name_of() {
-    return std::string(gguf_value_type_name(detail::stored_as<T>()));
+  [[gnu::cold]] std::string wrong_type(std::string_view wanted) const {
+    return concat("holds elements of type ", gguf_value_type_name(element_type_), " where ", wanted,
+                  " is needed");
   }
 
-  std::string wrong_type(std::string_view wanted) const {
-    return "holds elements of type " + std::string(gguf_value_type_name(element_type_)) + " where " +
-           std::string(wanted) + " is needed";
-  }
-
-  [[noreturn]] void fail(const std::string& message) const {
-    throw load_error(*file_, offset_, "the metadata array here " + message + "; convert the model again");
+  [[noreturn, gnu::cold]] void fail(const std::string& message) const {
+    throw load_error(*file_, offset_, concat("the metadata array here ", message, "; convert the model again"));
   }
 
   const std::byte* end() const {

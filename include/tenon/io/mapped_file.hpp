@@ -3,6 +3,7 @@
 // macOS).
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -27,18 +27,18 @@ namespace tenon::io {
 class mapped_file {
  public:
   /// Maps `path`. load_error when it cannot be opened, is no regular file, or does not fit the address space.
-  explicit mapped_file(const std::filesystem::path& path) {
+  [[gnu::cold]] explicit mapped_file(const std::string& path) {
     // O_NONBLOCK: opening a named pipe must not wait for a writer.
     const descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (file.number < 0) fail(path, "cannot be opened");
     struct ::stat status {};
     if (::fstat(file.number, &status) != 0) fail(path, "cannot be examined");
     if (!S_ISREG(status.st_mode)) {
-      throw load_error(path.string(), 0, "is not a regular file; give the path of a model file");
+      throw load_error(path, 0, "is not a regular file; give the path of a model file");
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size > (std::numeric_limits<std::size_t>::max)()) {
-      throw load_error(path.string(), 0, "is larger than the address space; use a 64-bit program");
+      throw load_error(path, 0, "is larger than the address space; use a 64-bit program");
     }
     if (size == 0) return;  // nothing to map, and mmap refuses a length of 0
     void* memory = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, file.number, 0);
@@ -70,8 +70,8 @@ class mapped_file {
     }
   };
 
-  [[noreturn]] static void fail(const std::filesystem::path& path, const char* what) {
-    throw load_error(path.string(), 0, std::string(what) + ": " + std::system_category().message(errno));
+  [[noreturn, gnu::cold]] static void fail(const std::string& path, const char* what) {
+    throw load_error(path, 0, concat(what, ": ", std::system_category().message(errno)));
   }
 
   std::span<const std::byte> bytes_;

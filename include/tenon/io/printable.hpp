@@ -1,6 +1,8 @@
 // Text out of a file, made fit for a message or a terminal: a file is not trusted to hold readable names.
 #pragma once
 
+#include "tenon/core/concat.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -26,7 +28,7 @@ constexpr std::size_t utf8_sequence(std::string_view text) {
 
 /// `text` as valid UTF-8 without control characters: other bytes become \xNN. What is longer than about
 /// `limit` bytes is cut and ends in "...".
-inline std::string printable(std::string_view text, std::size_t limit = 80) {
+[[gnu::cold]] inline std::string printable(std::string_view text, std::size_t limit = 80) {
   constexpr char digits[] = "0123456789abcdef";
   std::string readable;
   while (!text.empty()) {
@@ -45,6 +47,10 @@ inline std::string printable(std::string_view text, std::size_t limit = 80) {
 }
 
 /// As printable, in single quotes.
-inline std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+[[gnu::cold]] inline std::string quoted(std::string_view text) { return concat("'", printable(text), "'"); }
 
 }  // namespace tenon::io::detail
+
+namespace tenon::io {
+using detail::printable;
+}

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/fixed_string.hpp"
 #include "tenon/io/gguf.hpp"
@@ -55,36 +56,35 @@ namespace detail {
 /// Reads the family's keys ("llama.block_count" for "block_count") and refuses what cannot be.
 class key_reader {
  public:
-  key_reader(const io::gguf_file& file, std::string_view architecture) : file_(file), prefix_(architecture) {
-    prefix_ += '.';
-  }
+  key_reader(const io::gguf_file& file, std::string_view architecture)
+      : file_(file), prefix_(concat(architecture, ".")) {}
 
-  std::string key(std::string_view name) const { return prefix_ + std::string(name); }
+  std::string key(std::string_view name) const { return concat(prefix_, name); }
 
   /// A whole number in [1, most].
-  std::size_t size(std::string_view name, std::size_t most = std::size_t{1} << 24) const {
+  [[gnu::cold]] std::size_t size(std::string_view name, std::size_t most = std::size_t{1} << 24) const {
     return checked(name, file_.get<std::uint64_t>(key(name)), most);
   }
-  std::size_t size_or(std::string_view name, std::size_t fallback) const {
+  [[gnu::cold]] std::size_t size_or(std::string_view name, std::size_t fallback) const {
     const auto value = file_.find<std::uint64_t>(key(name));
     return value ? checked(name, *value, std::size_t{1} << 24) : fallback;
   }
-  double positive(std::string_view name, double value) const {
+  [[gnu::cold]] double positive(std::string_view name, double value) const {
     if (!(value > 0.0) || !std::isfinite(value)) {
-      throw fault(name, "is " + std::to_string(value) + " but must be a positive number");
+      throw fault(name, concat("is ", std::to_string(value), " but must be a positive number"));
     }
     return value;
   }
-  load_error fault(std::string_view name, const std::string& what) const {
+  [[gnu::cold]] load_error fault(std::string_view name, const std::string& what) const {
     const std::string full = key(name);
     return file_.fault(file_.contains(full) ? file_.offset_of(full) : 0,
-                       "'" + full + "' " + what + "; convert the model again");
+                       concat("'", full, "' ", what, "; convert the model again"));
   }
 
  private:
-  std::size_t checked(std::string_view name, std::uint64_t value, std::size_t most) const {
+  [[gnu::cold]] std::size_t checked(std::string_view name, std::uint64_t value, std::size_t most) const {
     if (value < 1 || value > most) {
-      throw fault(name, "is " + std::to_string(value) + " but must be from 1 to " + std::to_string(most));
+      throw fault(name, concat("is ", value, " but must be from 1 to ", most));
     }
     return static_cast<std::size_t>(value);
   }
@@ -98,12 +98,11 @@ class key_reader {
 /// Reads and checks the metadata of a Llama-family file. Throws load_error for what is missing, out of range,
 /// or asks for something that this family does not compute (scaled rotary embedding, sliding windows,
 /// experts).
-inline description describe_llama(const io::gguf_file& file) {
+[[gnu::cold]] inline description describe_llama(const io::gguf_file& file) {
   const auto architecture = file.get<std::string_view>("general.architecture");
   if (architecture != llama::architecture) {
-    throw file.fault(
-        file.offset_of("general.architecture"),
-        "the architecture is '" + std::string(architecture) + "', but this engine was built for 'llama'");
+    throw file.fault(file.offset_of("general.architecture"),
+                     concat("the architecture is '", architecture, "', but this engine was built for 'llama'"));
   }
   const detail::key_reader keys(file, architecture);
   description read;
@@ -113,26 +112,25 @@ inline description describe_llama(const io::gguf_file& file) {
   s.heads = keys.size("attention.head_count", s.hidden * 64);
   s.kv_heads = keys.size_or("attention.head_count_kv", s.heads);
   if (s.kv_heads > s.heads || s.heads % s.kv_heads != 0) {
-    throw keys.fault("attention.head_count_kv", "is " + std::to_string(s.kv_heads) +
-                                                    ", which does not divide the " + std::to_string(s.heads) +
-                                                    " query heads");
+    throw keys.fault("attention.head_count_kv",
+                     concat("is ", s.kv_heads, ", which does not divide the ", s.heads, " query heads"));
   }
   if (!file.contains(keys.key("attention.key_length")) && s.hidden % s.heads != 0) {
-    throw keys.fault("embedding_length", "is " + std::to_string(s.hidden) + ", which is no multiple of the " +
-                                             std::to_string(s.heads) + " heads, and there is no key_length");
+    throw keys.fault("embedding_length", concat("is ", s.hidden, ", which is no multiple of the ", s.heads,
+                                                " heads, and there is no key_length"));
   }
   s.head_dim = keys.size_or("attention.key_length", s.hidden / s.heads);
   const std::size_t value_dim = keys.size_or("attention.value_length", s.head_dim);
   if (value_dim != s.head_dim) {
-    throw keys.fault("attention.value_length", "is " + std::to_string(value_dim) +
-                                                   ", but this engine needs it to be the " + "key length, " +
-                                                   std::to_string(s.head_dim));
+    throw keys.fault(
+        "attention.value_length",
+        concat("is ", value_dim, ", but this engine needs it to be the key length, ", s.head_dim));
   }
   s.rotated = keys.size_or("rope.dimension_count", s.head_dim);
   if (s.rotated % 2 != 0 || s.rotated > s.head_dim) {
-    throw keys.fault("rope.dimension_count", "is " + std::to_string(s.rotated) +
-                                                 " but must be even and at most the head size, " +
-                                                 std::to_string(s.head_dim));
+    throw keys.fault(
+        "rope.dimension_count",
+        concat("is ", s.rotated, " but must be even and at most the head size, ", s.head_dim));
   }
   s.feed_forward = keys.size("feed_forward_length");
   s.context = keys.size("context_length", std::size_t{1} << 32);
@@ -144,7 +142,7 @@ inline description describe_llama(const io::gguf_file& file) {
   const auto scaling = file.find<std::string_view>(keys.key("rope.scaling.type")).value_or("none");
   if (scaling != "none" || file.contains(keys.key("rope.scale_linear"))) {
     throw keys.fault("rope.scaling.type",
-                     "is '" + std::string(scaling) + "', which this engine does not compute");
+                     concat("is '", scaling, "', which this engine does not compute"));
   }
   if (file.find<std::uint64_t>(keys.key("attention.sliding_window")).value_or(0) != 0) {
     throw keys.fault("attention.sliding_window", "is set, but this engine attends to the whole context");
@@ -160,8 +158,7 @@ inline description describe_llama(const io::gguf_file& file) {
   s.vocabulary = static_cast<std::size_t>(embedding->dimensions()[1]);
   const std::size_t stated = keys.size_or("vocab_size", s.vocabulary);
   if (stated != s.vocabulary) {
-    throw keys.fault("vocab_size", "is " + std::to_string(stated) + ", but the embedding matrix has " +
-                                       std::to_string(s.vocabulary) + " rows");
+    throw keys.fault("vocab_size", concat("is ", stated, ", but the embedding matrix has ", s.vocabulary, " rows"));
   }
   s.tied_output = file.find_tensor("output.weight") == nullptr;
   return read;
@@ -169,11 +166,11 @@ inline description describe_llama(const io::gguf_file& file) {
 
 /// The first size in which two shapes differ, as "layers is 2 in the file and 30 in the engine's type"; empty
 /// if none. `context` is not compared: it limits requests, not code.
-inline std::string difference(const shape& file, const shape& type) {
+[[gnu::cold]] inline std::string difference(const shape& file, const shape& type) {
   const auto differs = [](const char* name, std::size_t in_file, std::size_t in_type) {
-    return in_file == in_type ? std::string()
-                              : std::string(name) + " is " + std::to_string(in_file) + " in the file and " +
-                                    std::to_string(in_type) + " in the engine's type";
+    return in_file == in_type
+               ? std::string()
+               : concat(name, " is ", in_file, " in the file and ", in_type, " in the engine's type");
   };
   for (const std::string& text :
        {differs("layers", file.layers, type.layers), differs("hidden", file.hidden, type.hidden),

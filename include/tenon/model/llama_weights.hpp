@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/io/gguf.hpp"
 #include "tenon/model/shape.hpp"
@@ -49,20 +50,22 @@ struct tensor_use {
 /// The file's tensors in the order in which the model uses them; each found and of the right shape.
 class llama_tensors {
  public:
-  llama_tensors(const io::gguf_file& file, const shape& shape) : file_(file), shape_(shape) {
+  [[gnu::cold]] llama_tensors(const io::gguf_file& file, const shape& shape) : file_(file), shape_(shape) {
     const std::size_t query = shape.heads * shape.head_dim, key_value = shape.kv_heads * shape.head_dim;
     add("token_embd.weight", shape.vocabulary, shape.hidden);
     for (std::size_t i = 0; i < shape.layers; ++i) {
-      const std::string layer = "blk." + std::to_string(i) + ".";
-      add(layer + "attn_norm.weight", 0, shape.hidden);
-      add(layer + "attn_q.weight", query, shape.hidden);
-      add(layer + "attn_k.weight", key_value, shape.hidden);
-      add(layer + "attn_v.weight", key_value, shape.hidden);
-      add(layer + "attn_output.weight", shape.hidden, query);
-      add(layer + "ffn_norm.weight", 0, shape.hidden);
-      add(layer + "ffn_gate.weight", shape.feed_forward, shape.hidden);
-      add(layer + "ffn_up.weight", shape.feed_forward, shape.hidden);
-      add(layer + "ffn_down.weight", shape.hidden, shape.feed_forward);
+      const auto add_to_layer = [&](const char* name, std::size_t rows, std::size_t columns) {
+        add(concat("blk.", i, ".", name), rows, columns);
+      };
+      add_to_layer("attn_norm.weight", 0, shape.hidden);
+      add_to_layer("attn_q.weight", query, shape.hidden);
+      add_to_layer("attn_k.weight", key_value, shape.hidden);
+      add_to_layer("attn_v.weight", key_value, shape.hidden);
+      add_to_layer("attn_output.weight", shape.hidden, query);
+      add_to_layer("ffn_norm.weight", 0, shape.hidden);
+      add_to_layer("ffn_gate.weight", shape.feed_forward, shape.hidden);
+      add_to_layer("ffn_up.weight", shape.feed_forward, shape.hidden);
+      add_to_layer("ffn_down.weight", shape.hidden, shape.feed_forward);
     }
     add("output_norm.weight", 0, shape.hidden);
     if (!shape.tied_output) add("output.weight", shape.vocabulary, shape.hidden);
@@ -96,31 +99,33 @@ class llama_tensors {
   }
 
  private:
-  void add(const std::string& name, std::size_t rows, std::size_t columns) {
+  [[gnu::cold]] void add(const std::string& name, std::size_t rows, std::size_t columns) {
     const io::gguf_tensor* tensor = file_.find_tensor(name);
-    if (tensor == nullptr)
-      throw file_.fault(0, "the tensor '" + name + "' is missing; convert the model again");
+    if (tensor == nullptr) {
+      throw file_.fault(0, concat("the tensor '", name, "' is missing; convert the model again"));
+    }
     const auto dimensions = tensor->dimensions();
     const bool fits = rows == 0 ? dimensions.size() == 1 && dimensions[0] == columns
                                 : dimensions.size() == 2 && dimensions[0] == columns && dimensions[1] == rows;
     if (!fits) {
-      std::string is, wanted = rows == 0 ? std::to_string(columns)
-                                         : std::to_string(columns) + " x " + std::to_string(rows);
-      for (const std::uint64_t d : dimensions) is += (is.empty() ? "" : " x ") + std::to_string(d);
-      throw file_.fault(tensor->offset, "the tensor '" + name + "' is " + is + ", but the metadata make it " +
-                                            wanted + "; convert the model again");
+      const std::string wanted = rows == 0 ? concat(columns) : concat(columns, " x ", rows);
+      std::string is;
+      for (const std::uint64_t d : dimensions) is += concat(is.empty() ? "" : " x ", d);
+      throw file_.fault(tensor->offset,
+                        concat("the tensor '", name, "' is ", is, ", but the metadata make it ", wanted,
+                               "; convert the model again"));
     }
     uses_.push_back({tensor, rows, columns});
   }
 
   /// A tensor inside a layer that the forward pass would leave out makes another model of it.
-  void refuse_what_is_not_computed() const {
+  [[gnu::cold]] void refuse_what_is_not_computed() const {
     for (const io::gguf_tensor& tensor : file_.tensors()) {
       const bool matters = tensor.name.starts_with("blk.") || tensor.name.starts_with("rope_") ||
                            tensor.name == "output.bias" || tensor.name == "output_norm.bias";
       if (!matters || used(tensor)) continue;
-      throw file_.fault(tensor.offset, "the tensor '" + std::string(tensor.name) +
-                                           "' has no place in a Llama model as this engine computes it");
+      throw file_.fault(tensor.offset, concat("the tensor '", tensor.name,
+                                              "' has no place in a Llama model as this engine computes it"));
     }
   }
   bool used(const io::gguf_tensor& tensor) const {

@@ -18,7 +18,6 @@ concept policy = engine_policy<P> && requires {
 /// Gathers up to N waiting requests, runs all of them to their ends, then gathers the next.
 template <std::size_t N = 8>
 struct static_batch {
-  static_assert(N > 0, "tenon: static_batch<N> needs a batch of at least one sequence");
   using slot = tenon::slot::batching;
   static constexpr auto name = "static_batch<" + decimal<N>() + ">";
   static constexpr std::size_t max_batch = N;

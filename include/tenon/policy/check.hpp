@@ -59,6 +59,7 @@
        "request)'; use tenon::sampling::greedy or tenon::sampling::chain<...>")                              \
   RULE(batching_lacks,                                                                                       \
        "tenon: this batching policy lacks 'max_batch'; use tenon::batching::static_batch<N>")                \
+  RULE(empty_batch, "tenon: static_batch<N> needs a batch of at least one sequence")                         \
   RULE(shape_heads,                                                                                          \
        "tenon: fixed_shape<...> has heads that are no multiple of kv_heads; each key-value head serves the " \
        "same number "                                                                                        \
@@ -166,6 +167,8 @@ constexpr rule check_members() {
     return rule::sampling_lacks;
   } else if constexpr (!tenon::batching::policy<N>) {
     return rule::batching_lacks;
+  } else if constexpr (N::max_batch == 0) {
+    return rule::empty_batch;
   } else {
     return check_shape<M, P>();
   }
@@ -173,17 +176,17 @@ constexpr rule check_members() {
 
 template <class... Ps>
 constexpr rule check_counts() {
-  if constexpr (given < slot::model, Ps... >> 1) return rule::two_models;
-  else if constexpr (given<slot::backend, Ps...> > 1) return rule::two_backends;
-  else if constexpr (given<slot::precision, Ps...> > 1) return rule::two_precisions;
-  else if constexpr (given<slot::cache, Ps...> > 1) return rule::two_caches;
-  else if constexpr (given<slot::sampling, Ps...> > 1) return rule::two_samplings;
-  else if constexpr (given<slot::batching, Ps...> > 1) return rule::two_batchings;
-  else if constexpr (given<slot::reduction, Ps...> > 1) return rule::two_reductions;
-  else if constexpr (given<slot::execution, Ps...> > 1) return rule::two_executions;
-  else if constexpr (given<slot::speculation, Ps...> > 1) return rule::two_speculations;
-  else if constexpr (given<slot::parallelism, Ps...> > 1) return rule::two_parallelisms;
-  else if constexpr (given<slot::instrumentation, Ps...> > 1) return rule::two_instrumentations;
+  if constexpr ((given<slot::model, Ps...>) > 1) return rule::two_models;
+  else if constexpr ((given<slot::backend, Ps...>) > 1) return rule::two_backends;
+  else if constexpr ((given<slot::precision, Ps...>) > 1) return rule::two_precisions;
+  else if constexpr ((given<slot::cache, Ps...>) > 1) return rule::two_caches;
+  else if constexpr ((given<slot::sampling, Ps...>) > 1) return rule::two_samplings;
+  else if constexpr ((given<slot::batching, Ps...>) > 1) return rule::two_batchings;
+  else if constexpr ((given<slot::reduction, Ps...>) > 1) return rule::two_reductions;
+  else if constexpr ((given<slot::execution, Ps...>) > 1) return rule::two_executions;
+  else if constexpr ((given<slot::speculation, Ps...>) > 1) return rule::two_speculations;
+  else if constexpr ((given<slot::parallelism, Ps...>) > 1) return rule::two_parallelisms;
+  else if constexpr ((given<slot::instrumentation, Ps...>) > 1) return rule::two_instrumentations;
   else return check_members<Ps...>();
 }
 

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <tenon/core/fixed_string.hpp>
-#include <tenon/policy/slot.hpp>
-#include <tenon/sample/min_p.hpp>
-#include <tenon/sample/stage.hpp>
-#include <tenon/sample/temperature.hpp>
-#include <tenon/sample/top_k.hpp>
-#include <tenon/sample/top_p.hpp>
+#include "tenon/core/fixed_string.hpp"
+#include "tenon/policy/slot.hpp"
+#include "tenon/sample/min_p.hpp"
+#include "tenon/sample/stage.hpp"
+#include "tenon/sample/temperature.hpp"
+#include "tenon/sample/top_k.hpp"
+#include "tenon/sample/top_p.hpp"
 
 namespace tenon::sampling {
 

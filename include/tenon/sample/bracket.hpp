@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-#include <tenon/sample/scan.hpp>
+#include "tenon/sample/scan.hpp"
 
 namespace tenon::sampling::detail {
 

@@ -13,12 +13,12 @@
 #include <span>
 #include <vector>
 
-#include <tenon/core/philox.hpp>
-#include <tenon/core/types.hpp>
-#include <tenon/sample/bracket.hpp>
-#include <tenon/sample/fault.hpp>
-#include <tenon/sample/scan.hpp>
-#include <tenon/sample/select.hpp>
+#include "tenon/core/philox.hpp"
+#include "tenon/core/types.hpp"
+#include "tenon/sample/bracket.hpp"
+#include "tenon/sample/fault.hpp"
+#include "tenon/sample/scan.hpp"
+#include "tenon/sample/select.hpp"
 
 namespace tenon::sampling {
 

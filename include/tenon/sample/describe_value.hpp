@@ -7,7 +7,7 @@
 namespace tenon::sampling::detail {
 
 template <class Number>
-std::string text_of(Number value) {
+[[gnu::cold]] std::string text_of(Number value) {
   char text[64];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
   return std::string(text, end);

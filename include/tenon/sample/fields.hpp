@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/error.hpp>
-#include <tenon/sample/field.hpp>
-#include <tenon/sample/params.hpp>
+#include "tenon/core/error.hpp"
+#include "tenon/sample/field.hpp"
+#include "tenon/sample/params.hpp"
 
 namespace tenon::sampling {
 

@@ -3,11 +3,12 @@
 
 #include <cmath>
 
-#include <tenon/core/error.hpp>
-#include <tenon/core/fixed_string.hpp>
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/describe_value.hpp>
-#include <tenon/sample/field.hpp>
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/fixed_string.hpp"
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/describe_value.hpp"
+#include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
 
@@ -21,11 +22,11 @@ struct min_p {
     if (request.min_p > 0) c.keep_within(-std::log(static_cast<double>(request.min_p)));
   }
 
-  static void validate(const auto& request) {
+  [[gnu::cold]] static void validate(const auto& request) {
     if (request.min_p >= 0 && request.min_p <= 1) return;
     throw request_error(
-        "min_p is " + detail::text_of(request.min_p) +
-        ": it must be from 0 to 1 (0 draws from all tokens, 1 from those that equal the best)");
+        concat("min_p is ", detail::text_of(request.min_p),
+               ": it must be from 0 to 1 (0 draws from all tokens, 1 from those that equal the best)"));
   }
 };
 

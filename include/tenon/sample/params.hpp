@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <tenon/core/types.hpp>
-#include <tenon/sample/field.hpp>
+#include "tenon/core/types.hpp"
+#include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
 

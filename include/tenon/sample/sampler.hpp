@@ -5,13 +5,13 @@
 #include <limits>
 #include <span>
 
-#include <tenon/core/philox.hpp>
-#include <tenon/core/types.hpp>
-#include <tenon/policy/sampling.hpp>
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/fault.hpp>
-#include <tenon/sample/params.hpp>
-#include <tenon/sample/scan.hpp>
+#include "tenon/core/philox.hpp"
+#include "tenon/core/types.hpp"
+#include "tenon/policy/sampling.hpp"
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/fault.hpp"
+#include "tenon/sample/params.hpp"
+#include "tenon/sample/scan.hpp"
 
 namespace tenon::sampling {
 

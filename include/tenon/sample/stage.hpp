@@ -6,9 +6,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/fault.hpp>
-#include <tenon/sample/params.hpp>
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/fault.hpp"
+#include "tenon/sample/params.hpp"
 
 namespace tenon::sampling {
 

@@ -3,11 +3,12 @@
 
 #include <cmath>
 
-#include <tenon/core/error.hpp>
-#include <tenon/core/fixed_string.hpp>
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/describe_value.hpp>
-#include <tenon/sample/field.hpp>
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/fixed_string.hpp"
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/describe_value.hpp"
+#include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
 
@@ -23,11 +24,11 @@ struct temperature {
     c.divide_by(request.temperature);
   }
 
-  static void validate(const auto& request) {
+  [[gnu::cold]] static void validate(const auto& request) {
     if (std::isfinite(request.temperature) && request.temperature >= 0) return;
     throw request_error(
-        "temperature is " + detail::text_of(request.temperature) +
-        ": it must be a number from 0 up (0 always takes the best token, 1 leaves the model as it is)");
+        concat("temperature is ", detail::text_of(request.temperature),
+               ": it must be a number from 0 up (0 always takes the best token, 1 leaves the model as it is)"));
   }
 };
 

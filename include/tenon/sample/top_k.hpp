@@ -3,11 +3,11 @@
 
 #include <cstddef>
 
-#include <tenon/core/error.hpp>
-#include <tenon/core/fixed_string.hpp>
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/describe_value.hpp>
-#include <tenon/sample/field.hpp>
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/fixed_string.hpp"
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
 
@@ -21,10 +21,10 @@ struct top_k {
     if (request.top_k > 0) c.keep_top(static_cast<std::size_t>(request.top_k));
   }
 
-  static void validate(const auto& request) {
+  [[gnu::cold]] static void validate(const auto& request) {
     if (request.top_k >= -1) return;
-    throw request_error("top_k is " + detail::text_of(request.top_k) +
-                        ": it must be 1 or more, or 0 or -1 to draw from all tokens");
+    throw request_error(
+        concat("top_k is ", request.top_k, ": it must be 1 or more, or 0 or -1 to draw from all tokens"));
   }
 };
 

@@ -1,11 +1,12 @@
 // The stage `top_p`: the nucleus (Holtzman et al. 2020).
 #pragma once
 
-#include <tenon/core/error.hpp>
-#include <tenon/core/fixed_string.hpp>
-#include <tenon/sample/candidates.hpp>
-#include <tenon/sample/describe_value.hpp>
-#include <tenon/sample/field.hpp>
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/fixed_string.hpp"
+#include "tenon/sample/candidates.hpp"
+#include "tenon/sample/describe_value.hpp"
+#include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
 
@@ -20,12 +21,12 @@ struct top_p {
     if (request.top_p < 1) c.keep_share(static_cast<double>(request.top_p));
   }
 
-  static void validate(const auto& request) {
+  [[gnu::cold]] static void validate(const auto& request) {
     if (request.top_p > 0 && request.top_p <= 1) return;
-    throw request_error(
-        "top_p is " + detail::text_of(request.top_p) +
+    throw request_error(concat(
+        "top_p is ", detail::text_of(request.top_p),
         ": it must be above 0 and at most 1 (1 draws from all tokens; 0 would leave none, so for the best "
-        "token alone use temperature 0 or top_k 1)");
+        "token alone use temperature 0 or top_k 1)"));
   }
 };
 

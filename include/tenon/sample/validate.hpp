@@ -3,24 +3,25 @@
 
 #include <string>
 
-#include <tenon/core/error.hpp>
-#include <tenon/sample/params.hpp>
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/sample/params.hpp"
 
 namespace tenon::sampling {
 
 /// Throws request_error when a parameter is out of its range: the message names the field, its value and the
 /// range. What depends on the model (context length, vocabulary) is the engine's to check.
 template <class Policy>
-void validate(const params<Policy>& request) {
+[[gnu::cold]] void validate(const params<Policy>& request) {
   if constexpr (requires { Policy::validate(request); }) Policy::validate(request);
   const auto refuse = [](const char* name, long long value, const std::string& why) {
-    throw request_error(std::string(name) + " is " + std::to_string(value) + ": " + why);
+    throw request_error(concat(name, " is ", value, ": ", why));
   };
   if (request.max_tokens < 1) refuse("max_tokens", request.max_tokens, "it must be 1 or more");
   if (request.min_tokens < 0) refuse("min_tokens", request.min_tokens, "it must be 0 or more");
   if (request.min_tokens > request.max_tokens) {
     refuse("min_tokens", request.min_tokens,
-           "it must be at most max_tokens, which is " + std::to_string(request.max_tokens));
+           concat("it must be at most max_tokens, which is ", request.max_tokens));
   }
   for (const std::string& stop : request.stop) {
     if (stop.empty())

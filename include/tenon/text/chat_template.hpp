@@ -2,6 +2,7 @@
 // them as Jinja programs; tenon does not run those, but recognises the family and does what they do.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/types.hpp"
 #include "tenon/text/tokenizer.hpp"
@@ -34,7 +35,7 @@ class chat_template {
   /// Recognises the ChatML family in a Jinja template, whether it begins with the BOS token, and the system
   /// prompt that it puts in front of conversations that have none. load_error for any other template:
   /// `source` and `offset` say where it is from.
-  explicit chat_template(std::string_view jinja, std::string source = "<memory>", std::uint64_t offset = 0)
+  [[gnu::cold]] explicit chat_template(std::string_view jinja, std::string source = "<memory>", std::uint64_t offset = 0)
       : source_(std::move(source)) {
     const auto has = [&](std::string_view part) { return jinja.find(part) != std::string_view::npos; };
     // Phi-4's template has ChatML's marks, and one of its own after the role.
@@ -66,7 +67,7 @@ class chat_template {
     };
     const auto turn = [&](std::string_view role, std::string_view content) {
       ids.push_back(begin);
-      append(std::string(role).append("\n").append(content));  // in one: a token may reach across the newline
+      append(concat(role, "\n", content));  // in one: a token may reach across the newline
       ids.push_back(end);
       append("\n");
     };
@@ -86,19 +87,19 @@ class chat_template {
   static constexpr std::string_view begin_mark = "<|im_start|>";
   static constexpr std::string_view end_mark = "<|im_end|>";
 
-  token_id mark(const tokenizer& vocabulary, std::string_view text) const {
+  [[gnu::cold]] token_id mark(const tokenizer& vocabulary, std::string_view text) const {
     const std::optional<token_id> id = vocabulary.find(text);
     if (id) return *id;
     throw load_error(source_, 0,
-                     "the chat template needs the token " + std::string(text) +
-                         ", which the vocabulary does not have; use the template of this model");
+                     concat("the chat template needs the token ", text,
+                            ", which the vocabulary does not have; use the template of this model"));
   }
 
   // The default is written out as one string literal, '<|im_start|>system\nTEXT<|im_end|>...', in the
   // templates that have one. Where the turn is put together from parts, the text between the marks leaves the
   // literal.
-  static std::optional<std::string> find_default_system(std::string_view jinja) {
-    const std::string opening = std::string(begin_mark) + "system";
+  [[gnu::cold]] static std::optional<std::string> find_default_system(std::string_view jinja) {
+    const std::string opening = concat(begin_mark, "system");
     for (std::size_t place = jinja.find(opening); place != std::string_view::npos;
          place = jinja.find(opening, place + 1)) {
       const char quote = place != 0 ? jinja[place - 1] : '\0';
@@ -113,7 +114,7 @@ class chat_template {
   }
 
   // The string literal of Jinja that `text` begins inside of, its escapes resolved.
-  static std::optional<std::string> read_literal(std::string_view text, char quote) {
+  [[gnu::cold]] static std::optional<std::string> read_literal(std::string_view text, char quote) {
     std::string value;
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == quote) return value;

@@ -5,6 +5,7 @@
 // later. Both may be included in one file, in any order; a test holds the numbers below against pcre2.h.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 
 #include <cstddef>
@@ -68,16 +69,15 @@ class regex_pattern {
   };
 
   /// A pattern that PCRE2 does not accept is a tenon::error: patterns are part of the program.
-  explicit regex_pattern(std::string_view pattern) {
+  [[gnu::cold]] explicit regex_pattern(std::string_view pattern) {
     namespace pcre2 = detail::pcre2;
     int code = 0;
     std::size_t place = 0;
     code_.reset(pcre2_compile_8(reinterpret_cast<const std::uint8_t*>(pattern.data()), pattern.size(),
                                 pcre2::utf | pcre2::anchored, &code, &place, nullptr));
     if (!code_)
-      throw error("PCRE2 refuses a pre-tokenizer pattern at character " + std::to_string(place) +
-                  " (its error " + std::to_string(code) +
-                  "); use PCRE2 10.30 or later, built with Unicode support");
+      throw error(concat("PCRE2 refuses a pre-tokenizer pattern at character ", place, " (its error ", code,
+                         "); use PCRE2 10.30 or later, built with Unicode support"));
     // No machine code (say, where memory must not be made executable) only means that matching is slower.
     pcre2_jit_compile_8(code_.get(), pcre2::jit_complete);
     // The default limit would end a match in ten million blanks.

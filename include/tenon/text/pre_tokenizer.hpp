@@ -50,7 +50,7 @@ namespace detail {
 /// Writes out the blanks of Unicode for `\s` and `\S` in a pattern. PCRE2's own `\s` knows ASCII only, or
 /// (with PCRE2_UCP) takes U+180E for a blank, which no tokenizer does. Inside brackets the range alone is
 /// wanted.
-inline std::string expand_blanks(std::string_view pattern) {
+[[gnu::cold]] inline std::string expand_blanks(std::string_view pattern) {
   constexpr std::string_view blanks =
       R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
   std::string expanded;

@@ -29,7 +29,7 @@ class special_finder {
   }
 
   /// To be called after the last add().
-  void prepare() {
+  [[gnu::cold]] void prepare() {
     // By first byte, and the longest first within it.
     std::sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
       return std::tuple(first(a.text), b.text.size()) < std::tuple(first(b.text), a.text.size());

@@ -27,7 +27,7 @@ class stop_matcher {
 
   /// An empty stop string, or one that is not valid UTF-8 and so can never be in the text, is a
   /// request_error.
-  explicit stop_matcher(const std::vector<std::string>& stops) {
+  [[gnu::cold]] explicit stop_matcher(const std::vector<std::string>& stops) {
     for (const std::string& stop : stops) add(stop);
   }
 
@@ -89,7 +89,7 @@ class stop_matcher {
     std::size_t state = 0;  // how much of `text` the text seen so far ends in
   };
 
-  void add(const std::string& stop) {
+  [[gnu::cold]] void add(const std::string& stop) {
     if (stop.empty()) throw request_error("a stop string is empty: it would stop at once; leave it out");
     if (valid_utf8_prefix(stop) != stop.size())
       throw request_error(

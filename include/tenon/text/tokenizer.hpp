@@ -2,6 +2,7 @@
 // stands alone; tokenizer_gguf.hpp makes one from a model file.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/types.hpp"
 #include "tenon/text/byte_alphabet.hpp"
@@ -45,7 +46,7 @@ class tokenizer {
  public:
   /// Checks a vocabulary and takes it in. load_error if it is of an unknown kind, contradicts itself, or
   /// names tokens that it does not have.
-  explicit tokenizer(const vocabulary& parts)
+  [[gnu::cold]] explicit tokenizer(const vocabulary& parts)
       : rules_(known_rules(parts)),
         pieces_(rules_),
         texts_(parts.tokens.size(), total_size(parts)),
@@ -139,25 +140,27 @@ class tokenizer {
     }
   };
 
-  static std::size_t total_size(const vocabulary& parts) {
+  [[gnu::cold]] static std::size_t total_size(const vocabulary& parts) {
     std::size_t bytes = 0;
     for (const std::string_view text : parts.tokens) bytes += text.size();
     if (bytes > 0xffffffffu)
-      throw parts.fault("tokens", "is " + std::to_string(bytes) + " bytes of text; 4294967295 are supported");
+      throw parts.fault("tokens", concat("is ", bytes, " bytes of text; 4294967295 are supported"));
     return bytes;
   }
 
-  static const pre_tokenizer_rules& known_rules(const vocabulary& parts) {
+  [[gnu::cold]] static const pre_tokenizer_rules& known_rules(const vocabulary& parts) {
     if (parts.model != "gpt2")
-      throw parts.fault("model", "is \"" + std::string(parts.model) +
-                                     "\"; this tokenizer reads byte-level BPE vocabularies only (\"gpt2\")");
+      throw parts.fault("model",
+                        concat("is \"", parts.model,
+                               "\"; this tokenizer reads byte-level BPE vocabularies only (\"gpt2\")"));
     std::string names;
     for (const pre_tokenizer_rules& known : known_pre_tokenizers) {
       if (known.name == parts.pre) return known;
-      names += (names.empty() ? "" : ", ") + std::string(known.name);
+      names += concat(names.empty() ? "" : ", ", known.name);
     }
-    throw parts.fault("pre", "is \"" + std::string(parts.pre) + "\"; known are " + names +
-                                 ". Another one's pattern would give wrong ids, so none is taken instead");
+    throw parts.fault("pre",
+                      concat("is \"", parts.pre, "\"; known are ", names,
+                             ". Another one's pattern would give wrong ids, so none is taken instead"));
   }
 
   void take_tokens(const vocabulary& parts);
@@ -165,10 +168,13 @@ class tokenizer {
   void take_special_ids(const vocabulary& parts);
 
   std::size_t checked(token_id id) const {
-    if (id < 0 || static_cast<std::size_t>(id) >= texts_.size())
-      throw request_error("token id " + std::to_string(id) + " is outside the vocabulary of " +
-                          std::to_string(texts_.size()) + " tokens");
+    if (id < 0 || static_cast<std::size_t>(id) >= texts_.size()) fail_outside(id);
     return static_cast<std::size_t>(id);
+  }
+
+  [[noreturn, gnu::cold]] void fail_outside(token_id id) const {
+    throw request_error(
+        concat("token id ", id, " is outside the vocabulary of ", texts_.size(), " tokens"));
   }
 
   pre_tokenizer_rules rules_;
@@ -186,27 +192,26 @@ class tokenizer {
   std::vector<token_id> end_of_generation_;
 };
 
-inline void tokenizer::take_tokens(const vocabulary& parts) {
+[[gnu::cold]] inline void tokenizer::take_tokens(const vocabulary& parts) {
   const std::size_t count = parts.tokens.size();
   if (count == 0) throw parts.fault("tokens", "is empty: a vocabulary has at least one token");
   if (count > static_cast<std::size_t>((std::numeric_limits<token_id>::max)()))
-    throw parts.fault("tokens",
-                      "has " + std::to_string(count) + " entries, more than ids can number (2147483647)");
+    throw parts.fault("tokens", concat("has ", count, " entries, more than ids can number (2147483647)"));
   if (parts.token_type && parts.token_type->size() != count)
-    throw parts.fault("token_type", "has " + std::to_string(parts.token_type->size()) + " entries for the " +
-                                        std::to_string(count) + " tokens");
+    throw parts.fault("token_type",
+                      concat("has ", parts.token_type->size(), " entries for the ", count, " tokens"));
   types_.assign(count, token_type::normal);
   bytes_.reserve(count, total_size(parts));
   for (std::size_t i = 0; i < count; ++i) {
     const auto id = static_cast<token_id>(i);
     if (const std::optional<token_id> other = texts_.add(parts.tokens[i]))
-      throw parts.fault("tokens", "has the same text for ids " + std::to_string(*other) + " and " +
-                                      std::to_string(i) + ": \"" + std::string(parts.tokens[i]) + "\"");
+      throw parts.fault("tokens", concat("has the same text for ids ", *other, " and ", i, ": \"",
+                                         parts.tokens[i], "\""));
     if (parts.token_type) {
       const std::int32_t number = (*parts.token_type)[i];
       if (number < 1 || number > 5)  // 6 is a raw byte, for vocabularies that do not write bytes as stand-ins
-        throw parts.fault("token_type", "has " + std::to_string(number) + " for id " + std::to_string(i) +
-                                            "; byte-level vocabularies have 1 to 5");
+        throw parts.fault("token_type",
+                          concat("has ", number, " for id ", i, "; byte-level vocabularies have 1 to 5"));
       types_[i] = static_cast<token_type>(number);
     }
     if (types_[i] == token_type::normal)
@@ -229,7 +234,7 @@ inline void tokenizer::take_tokens(const vocabulary& parts) {
   }
 }
 
-inline void tokenizer::take_merges(const vocabulary& parts) {
+[[gnu::cold]] inline void tokenizer::take_merges(const vocabulary& parts) {
   struct entry {
     token_id left, right;
     merge what;
@@ -241,9 +246,8 @@ inline void tokenizer::take_merges(const vocabulary& parts) {
   for (std::size_t rank = 0; rank < parts.merges.size(); ++rank) {
     const std::string_view line = parts.merges[rank];
     const auto broken = [&](const std::string& why) {
-      return parts.fault("merges", "entry " + std::to_string(rank) + " of " +
-                                       std::to_string(parts.merges.size()) + ", \"" + std::string(line) +
-                                       "\", " + why);
+      return parts.fault("merges",
+                         concat("entry ", rank, " of ", parts.merges.size(), ", \"", line, "\", ", why));
     };
     const std::size_t gap = line.find(' ', 1);  // a token may begin with a blank
     if (gap == std::string_view::npos) throw broken("has no blank between two tokens");
@@ -254,20 +258,19 @@ inline void tokenizer::take_merges(const vocabulary& parts) {
     const auto result = guessed ? std::optional(static_cast<token_id>(guess)) : texts_.find(joined);
     const auto left = texts_.find(halves[0]), right = texts_.find(halves[1]);
     if (!left || !right || !result)
-      throw broken("names or gives a token that is not among the " + std::to_string(size()) + " tokens");
+      throw broken(concat("names or gives a token that is not among the ", size(), " tokens"));
     guess = static_cast<std::size_t>(*result) + 1;
     if (!is_control(*result)) entries.push_back({*left, *right, {static_cast<std::uint32_t>(rank), *result}});
   }
   for (const entry& one : entries) merges_.add(one.left, one.right, one.what);
 }
 
-inline void tokenizer::take_special_ids(const vocabulary& parts) {
+[[gnu::cold]] inline void tokenizer::take_special_ids(const vocabulary& parts) {
   const auto id_of = [&](std::string_view key,
                          const std::optional<std::uint64_t>& id) -> std::optional<token_id> {
     if (!id) return std::nullopt;
     if (*id >= size())
-      throw parts.fault(key, "is " + std::to_string(*id) + ", outside the vocabulary of " +
-                                 std::to_string(size()) + " tokens");
+      throw parts.fault(key, concat("is ", *id, ", outside the vocabulary of ", size(), " tokens"));
     return static_cast<token_id>(*id);
   };
   bos_ = id_of("bos_token_id", parts.bos_token_id);

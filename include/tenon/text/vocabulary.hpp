@@ -1,6 +1,7 @@
 // A vocabulary as a model file writes it, before it is checked: what a tokenizer is made from.
 #pragma once
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 
 #include <cstdint>
@@ -30,11 +31,11 @@ struct vocabulary {
   std::vector<std::pair<std::string_view, std::uint64_t>> offsets;
 
   /// An error about one key, to be thrown. `key` is without the "tokenizer.ggml.".
-  load_error fault(std::string_view key, const std::string& message) const {
+  [[gnu::cold]] load_error fault(std::string_view key, const std::string& message) const {
     std::uint64_t offset = 0;
     for (const auto& [known, place] : offsets)
       if (known == key) offset = place;
-    return {source, offset, "tokenizer.ggml." + std::string(key) + " " + message};
+    return {source, offset, concat("tokenizer.ggml.", key, " ", message)};
   }
 };
 

@@ -15,17 +15,19 @@ namespace tenon::host {
 /// The int8 form holds for each group of 32: q = round(x / scale), scale = max|x| / 127, and scale * sum(q),
 /// which multiplies a weight's minimum.
 struct activations {
-  std::size_t stride = 0;       // values from one token to the next, a multiple of 32
-  buffer<float> values;         // [capacity, stride]; empty when no consumer reads fp32
-  buffer<std::int8_t> quanta;   // [capacity, stride]; empty when no consumer reads int8
-  buffer<float> scales;         // [capacity, stride / 32]
-  buffer<float> sums;           // [capacity, stride / 32], scale * sum of quanta
-  buffer<std::int32_t> totals;  // [capacity, stride / 32], sum of quanta
+  std::size_t stride = 0;        // values from one token to the next, a multiple of 32
+  buffer<float> values;          // [capacity, stride]; empty when no consumer reads fp32
+  buffer<std::uint16_t> halves;  // [capacity, stride], bf16; empty when no consumer reads them
+  buffer<std::int8_t> quanta;    // [capacity, stride]; empty when no consumer reads int8
+  buffer<float> scales;          // [capacity, stride / 32]
+  buffer<float> sums;            // [capacity, stride / 32], scale * sum of quanta
+  buffer<std::int32_t> totals;   // [capacity, stride / 32], sum of quanta
 
   activations() = default;
-  activations(std::size_t capacity, std::size_t width, bool as_float, bool as_int8)
+  activations(std::size_t capacity, std::size_t width, bool as_float, bool as_int8, bool as_bf16 = false)
       : stride(round_up(width, group_size)),
         values(as_float ? capacity * stride : 0),
+        halves(as_bf16 ? capacity * stride : 0),
         quanta(as_int8 ? capacity * stride : 0),
         scales(as_int8 ? capacity * stride / group_size : 0),
         sums(as_int8 ? capacity * stride / group_size : 0),
@@ -34,11 +36,14 @@ struct activations {
   std::size_t groups() const { return stride / group_size; }
   bool as_float() const { return values.size() != 0; }
   bool as_int8() const { return quanta.size() != 0; }
+  bool as_bf16() const { return halves.size() != 0; }
 
   /// Bytes that such rows take for one token.
-  static constexpr std::size_t bytes_per_token(std::size_t width, bool as_float, bool as_int8) {
+  static constexpr std::size_t bytes_per_token(std::size_t width, bool as_float, bool as_int8,
+                                               bool as_bf16 = false) {
     const std::size_t padded = round_up(width, group_size);
-    return (as_float ? padded * 4 : 0) + (as_int8 ? padded + padded / group_size * 12 : 0);
+    return (as_float ? padded * 4 : 0) + (as_bf16 ? padded * 2 : 0) +
+           (as_int8 ? padded + padded / group_size * 12 : 0);
   }
 };
 
@@ -49,6 +54,10 @@ void store_group(activations& to, std::size_t token, std::size_t group, const fl
   if (to.as_float()) {
     float* out = to.values.data() + token * to.stride + group * group_size;
     for (int i = 0; i < group_size; ++i) out[i] = RoundToBf16 ? bfloat_to_float(float_to_bfloat(x[i])) : x[i];
+  }
+  if (to.as_bf16()) {
+    std::uint16_t* out = to.halves.data() + token * to.stride + group * group_size;
+    for (int i = 0; i < group_size; ++i) out[i] = float_to_bfloat(x[i]);
   }
   if (to.as_int8()) {
     auto largest = v::zero(),

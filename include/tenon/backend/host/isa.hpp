@@ -3,6 +3,8 @@
 // symbol with it.
 #pragma once
 
+#include <type_traits>
+
 #include "tenon/core/fixed_string.hpp"
 
 // A build may claim AVX-512 itself when it supplies the intrinsics by other means (the tests do, by
@@ -10,6 +12,9 @@
 #if !defined(TENON_HOST_AVX512) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && \
     defined(__AVX512DQ__) && defined(__AVX512VNNI__)
 #define TENON_HOST_AVX512 1
+#endif
+#if !defined(TENON_HOST_AVX512_BF16) && defined(TENON_HOST_AVX512) && defined(__AVX512BF16__)
+#define TENON_HOST_AVX512_BF16 1
 #endif
 #if !defined(TENON_HOST_AVX2) && defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define TENON_HOST_AVX2 1
@@ -35,7 +40,20 @@ struct avx512 {
   static constexpr int lanes = 16;
 };
 
-#if defined(TENON_HOST_AVX512)
+/// The same with AVX-512 BF16: products of bf16 activations multiply pairs of bf16 values.
+struct avx512_bf16 {
+  static constexpr auto name = fixed_string("avx512_bf16");
+  static constexpr int lanes = 16;
+};
+
+/// Whether integer dot products want 8-bit weights unsigned, with 128 added (VNNI multiplies unsigned by
+/// signed).
+template <class Isa>
+inline constexpr bool unsigned_weights = std::is_same_v<Isa, avx512> || std::is_same_v<Isa, avx512_bf16>;
+
+#if defined(TENON_HOST_AVX512_BF16)
+using native = avx512_bf16;
+#elif defined(TENON_HOST_AVX512)
 using native = avx512;
 #elif defined(TENON_HOST_AVX2)
 using native = avx2;

@@ -96,7 +96,7 @@ struct panel_layout<Isa, q4_1> : nibble_layout<Isa, q4_1, true> {};
 template <class Isa>
 struct panel_layout<Isa, q8_0> {
   static constexpr int lanes = Isa::lanes;
-  static constexpr std::uint8_t bias = std::is_same_v<Isa, isa::avx512> ? 0x80 : 0;
+  static constexpr std::uint8_t bias = isa::unsigned_weights<Isa> ? 0x80 : 0;
   static constexpr std::size_t scales_at = panel_rows * group_size;
   static constexpr std::size_t group_bytes = scales_at + detail::row_halves::bytes;
 

@@ -79,7 +79,8 @@ class runtime {
   /// Bytes for a file's weights, a cache and a workspace, before anything is loaded.
   static std::size_t weight_bytes(const io::gguf_file& file, const model::description& description) {
     std::size_t bytes = 0;
-    for (const model::tensor_use& use : model::llama_tensors(file, description.shape).uses()) {
+    const model::llama_tensors tensors(file, description.shape);  // the loop would not keep a temporary alive
+    for (const model::tensor_use& use : tensors.uses()) {
       if (use.rows == 0) bytes += use.columns * sizeof(float);
       formats::visit(use.tensor->type, [&]<class Format>() {
         if (use.rows != 0) bytes += matrix::bytes_of<Isa, Format>(use.rows, use.columns);
@@ -122,8 +123,8 @@ class runtime {
   static activation_forms form(std::uint32_t format) {
     activation_forms reads;
     formats::visit(format, [&]<class Format>() {
-      constexpr bool integer = std::is_same_v<form_of<Format, typename Precision::activation>, as_int8>;
-      reads = {!integer, integer};
+      using form = form_of<Isa, Format, typename Precision::activation>;
+      reads = {std::is_same_v<form, as_float>, std::is_same_v<form, as_int8>, std::is_same_v<form, as_bf16>};
     });
     return reads;
   }

@@ -13,14 +13,14 @@ template <class Isa, class Format>
 struct group_decoder {
   using layout = panel_layout<Isa, Format>;
   using v = simd<Isa>;
-  static constexpr int tiles = panel_rows / v::lanes;
+  static constexpr std::size_t tiles = panel_rows / v::lanes;
 
   static void decode(const std::uint8_t* group, float* out) {
     if constexpr (Format::block_size == 1) {
       for (int i = 0; i < panel_rows * group_size; i += v::lanes) v::store(out + i, scalars(group, i));
     } else {
       const auto* halves = reinterpret_cast<const std::uint16_t*>(group + layout::scales_at);
-      for (int tile = 0; tile < tiles; ++tile) {
+      for (std::size_t tile = 0; tile < tiles; ++tile) {
         const auto scale = v::load_half(halves + tile * v::lanes);
         float* rows = out + tile * v::lanes;
         if constexpr (Format::gguf_type == q8_0::gguf_type) {
@@ -58,11 +58,11 @@ struct group_decoder {
 };
 
 /// acc[T][32] += weights[count k][32]^T x, for T rows x of `stride` values; all formats share it.
-template <class Isa, int T>
+template <class Isa, std::size_t T>
 void multiply_decoded(const float* weights, std::size_t count, const float* x, std::size_t stride,
                       float* acc) {
   using v = simd<Isa>;
-  constexpr int tiles = panel_rows / v::lanes;
+  constexpr std::size_t tiles = panel_rows / v::lanes;
   typename v::vec sum[T][tiles];
   unrolled<T>([&](auto t) {
     unrolled<tiles>([&](auto i) { sum[t][i] = v::load(acc + t * panel_rows + i * v::lanes); });
@@ -83,11 +83,12 @@ void multiply_decoded(const float* weights, std::size_t count, const float* x, s
 template <class Isa, class Format>
 struct product_kernel<Isa, Format, as_float> {
   using layout = panel_layout<Isa, Format>;
-  static constexpr int direct_tokens = 2;
-  static constexpr int block_tokens = Isa::lanes == 16 ? 6 : 3;  // times tiles: what the registers hold
+  static constexpr std::size_t direct_tokens = 2;
+  static constexpr std::size_t block_tokens =
+      Isa::lanes == 16 ? 6 : 3;  // times tiles: what the registers hold
   static constexpr std::size_t scratch_bytes = panel_rows * group_size * sizeof(float);
 
-  template <int T>
+  template <std::size_t T>
   static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
                      float* acc) {
     std::memset(acc, 0, sizeof(float) * T * panel_rows);
@@ -105,7 +106,7 @@ struct product_kernel<Isa, Format, as_float> {
     }
   }
 
-  template <int T>
+  template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
     multiply_decoded<Isa, T>(reinterpret_cast<const float*>(scratch), (last - first) * group_size,

@@ -12,7 +12,7 @@ namespace tenon::host {
 namespace detail {
 
 /// Broadcasts word `j` (four int8 values along k) of a token's group.
-[[gnu::always_inline]] inline __m256i avx2_word(const std::int8_t* group, int j) {
+[[gnu::always_inline]] inline __m256i avx2_word(const std::int8_t* group, std::size_t j) {
   std::int32_t word;
   std::memcpy(&word, group + 4 * j, 4);
   return _mm256_set1_epi32(word);
@@ -39,12 +39,12 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
          panel_rows * group_size / 2) struct product_kernel<isa::avx2, Format, as_int8> {
   using layout = panel_layout<isa::avx2, Format>;
   using v = simd<isa::avx2>;
-  static constexpr int tiles = panel_rows / v::lanes;
-  static constexpr int direct_tokens = 2;
-  static constexpr int block_tokens = 4;
+  static constexpr std::size_t tiles = panel_rows / v::lanes;
+  static constexpr std::size_t direct_tokens = 2;
+  static constexpr std::size_t block_tokens = 4;
   static constexpr std::size_t scratch_bytes = panel_rows * (group_size + 2 * sizeof(float));
 
-  template <int T>
+  template <std::size_t T>
   static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
                      float* acc) {
     __m256 sum[T][tiles];
@@ -76,7 +76,7 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
         });
         const __m256 scale = scale_of(panel, tile), minimum = minimum_of(panel, tile, scale);
         unrolled<T>([&](auto t) {
-          const std::size_t at = static_cast<std::size_t>(t) * x.groups() + g;
+          const std::size_t at = t * x.groups() + g;
           sum[t][tile] =
               accumulate(detail::avx2_finish(pairs[t]), scale, minimum, scales[at], sums[at], sum[t][tile]);
         });
@@ -94,7 +94,7 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     for (std::size_t g = first; g < last; ++g, scratch += scratch_bytes) {
       const std::uint8_t* group = panel + g * layout::group_bytes;
       float* scales = reinterpret_cast<float*>(scratch + panel_rows * group_size);
-      for (int tile = 0; tile < tiles; ++tile) {
+      for (std::size_t tile = 0; tile < tiles; ++tile) {
         auto* words = reinterpret_cast<__m256i*>(scratch + tile * v::lanes * group_size);
         for (int j = 0; j < 4; ++j) {
           const __m256i both = detail::avx2_load(group + tile * v::lanes * 16 + j * 32);
@@ -108,14 +108,14 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     }
   }
 
-  template <int T>
+  template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
     const std::int8_t* quanta = x.quanta.data() + token * x.stride;
     const float* scales = x.scales.data() + token * x.groups();
     const float* sums = x.sums.data() + token * x.groups();
-    constexpr int together = 2;  // tiles: a broadcast word then serves two products
-    for (int tile = 0; tile < tiles; tile += together) {
+    constexpr std::size_t together = 2;  // tiles: a broadcast word then serves two products
+    for (std::size_t tile = 0; tile < tiles; tile += together) {
       __m256 sum[T][together];
       float* out = acc + tile * v::lanes;
       unrolled<T>([&](auto t) {
@@ -148,7 +148,7 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
           const __m256 scale = v::load(factors + i * v::lanes),
                        minimum = v::load(factors + panel_rows + i * v::lanes);
           unrolled<T>([&](auto t) {
-            const std::size_t at = static_cast<std::size_t>(t) * x.groups() + g;
+            const std::size_t at = t * x.groups() + g;
             sum[t][i] =
                 accumulate(detail::avx2_finish(pairs[t][i]), scale, minimum, scales[at], sums[at], sum[t][i]);
           });
@@ -161,11 +161,11 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
   }
 
  private:
-  [[gnu::always_inline]] static __m256 scale_of(const std::uint8_t* group, int tile) {
+  [[gnu::always_inline]] static __m256 scale_of(const std::uint8_t* group, std::size_t tile) {
     return _mm256_cvtph_ps(
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(group + layout::scales_at + tile * v::lanes * 2)));
   }
-  [[gnu::always_inline]] static __m256 minimum_of(const std::uint8_t* group, int tile, __m256 scale) {
+  [[gnu::always_inline]] static __m256 minimum_of(const std::uint8_t* group, std::size_t tile, __m256 scale) {
     if constexpr (layout::has_minimum) {
       return _mm256_cvtph_ps(
           _mm_loadu_si128(reinterpret_cast<const __m128i*>(group + layout::minima_at + tile * v::lanes * 2)));
@@ -185,12 +185,12 @@ template <>
 struct product_kernel<isa::avx2, q8_0, as_int8> {
   using layout = panel_layout<isa::avx2, q8_0>;
   using v = simd<isa::avx2>;
-  static constexpr int tiles = panel_rows / v::lanes;
-  static constexpr int direct_tokens = 2;
-  static constexpr int block_tokens = 4;
+  static constexpr std::size_t tiles = panel_rows / v::lanes;
+  static constexpr std::size_t direct_tokens = 2;
+  static constexpr std::size_t block_tokens = 4;
   static constexpr std::size_t scratch_bytes = layout::group_bytes;
 
-  template <int T>
+  template <std::size_t T>
   static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
                      float* acc) {
     unrolled<T>([&](auto t) {
@@ -204,7 +204,7 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
     std::memcpy(scratch, panel + first * layout::group_bytes, (last - first) * layout::group_bytes);
   }
 
-  template <int T>
+  template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
     const std::int8_t* quanta = x.quanta.data() + token * x.stride;
@@ -234,8 +234,7 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
             reinterpret_cast<const std::uint16_t*>(scratch + layout::scales_at + tile * v::lanes * 2));
         unrolled<T>([&](auto t) {
           float* out = acc + t * panel_rows + tile * v::lanes;
-          const __m256 factor =
-              _mm256_mul_ps(scale, _mm256_set1_ps(scales[static_cast<std::size_t>(t) * x.groups() + g]));
+          const __m256 factor = _mm256_mul_ps(scale, _mm256_set1_ps(scales[t * x.groups() + g]));
           v::store(out, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), factor, v::load(out)));
         });
       });

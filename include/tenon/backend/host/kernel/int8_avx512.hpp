@@ -12,7 +12,7 @@ namespace tenon::host {
 
 namespace detail {
 
-[[gnu::always_inline]] inline __m512i avx512_word(const std::int8_t* group, int j) {
+[[gnu::always_inline]] inline __m512i avx512_word(const std::int8_t* group, std::size_t j) {
   std::int32_t word;
   std::memcpy(&word, group + 4 * j, 4);
   return _mm512_set1_epi32(word);
@@ -21,50 +21,50 @@ namespace detail {
 }  // namespace detail
 
 /// 4-bit and 8-bit weights. Eight-bit weights are stored with 128 added, so their sums start at -128 *
-/// sum(x).
+/// sum(x). The loops are flattened: a lambda that is not inlined would keep the sums in memory.
 template <class Format>
 struct product_kernel<isa::avx512, Format, as_int8> {
   using layout = panel_layout<isa::avx512, Format>;
   using v = simd<isa::avx512>;
   static constexpr bool is_8_bit = Format::gguf_type == q8_0::gguf_type;
-  static constexpr int tiles = panel_rows / v::lanes;
-  static constexpr int direct_tokens = 4;
-  static constexpr int block_tokens = 6;
+  static constexpr std::size_t tiles = panel_rows / v::lanes;
+  static constexpr std::size_t direct_tokens = 4;
+  static constexpr std::size_t block_tokens = 6;
   static constexpr std::size_t scratch_bytes = panel_rows * (group_size + 2 * sizeof(float));
 
-  template <int T>
-  static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
-                     float* acc) {
+  template <std::size_t T>
+  [[gnu::flatten]] static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x,
+                                      std::size_t token, float* acc) {
     __m512 sum[T][tiles];
     unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { sum[t][i] = _mm512_setzero_ps(); }); });
     for (std::size_t g = 0; g < groups; ++g, panel += layout::group_bytes) {
       for (std::size_t line = 0; line < layout::group_bytes; line += 64) {
         _mm_prefetch(reinterpret_cast<const char*>(panel + 4096 + line), _MM_HINT_T0);
       }
-      unrolled<tiles>([&](auto tile) {
-        __m512i dot[T];
-        unrolled<T>([&](auto t) { dot[t] = start(x, token + t, g); });
-        if constexpr (is_8_bit) {
-          unrolled<8>([&](auto j) {
-            const __m512i weights = _mm512_loadu_si512(panel + layout::word_at(tile * v::lanes, j));
-            unrolled<T>(
-                [&](auto t) { dot[t] = _mm512_dpbusd_epi32(dot[t], weights, word(x, token + t, g, j)); });
-          });
-        } else {
-          unrolled<4>([&](auto j) {
-            const __m512i both = _mm512_loadu_si512(panel + layout::word_at(tile * v::lanes, j));
-            const __m512i first = _mm512_and_si512(both, _mm512_set1_epi8(15));
-            const __m512i second = _mm512_and_si512(_mm512_srli_epi16(both, 4), _mm512_set1_epi8(15));
-            unrolled<T>([&](auto t) {
-              dot[t] = _mm512_dpbusd_epi32(dot[t], first, word(x, token + t, g, j));
-              dot[t] = _mm512_dpbusd_epi32(dot[t], second, word(x, token + t, g, j + 4));
-            });
-          });
-        }
-        const __m512 scale = scale_of(panel, tile), minimum = minimum_of(panel, tile, scale);
-        unrolled<T>([&](auto t) {
-          sum[t][tile] = accumulate(dot[t], scale, minimum, x, token + t, g, sum[t][tile]);
+      __m512i dot[T][tiles];
+      unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = start(x, token + t, g); }); });
+      unrolled<is_8_bit ? 8 : 4>([&](auto j) {
+        __m512i first[tiles], second[tiles];  // values 4j to 4j + 3, and in 4 bits those 16 later
+        unrolled<tiles>([&](auto i) {
+          first[i] = _mm512_loadu_si512(panel + layout::word_at(i * v::lanes, j));
+          if constexpr (!is_8_bit) {
+            second[i] = _mm512_and_si512(_mm512_srli_epi16(first[i], 4), _mm512_set1_epi8(15));
+            first[i] = _mm512_and_si512(first[i], _mm512_set1_epi8(15));
+          }
         });
+        unrolled<T>([&](auto t) {
+          const __m512i four = word(x, token + t, g, j);
+          unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], first[i], four); });
+          if constexpr (!is_8_bit) {
+            const __m512i later = word(x, token + t, g, j + 4);
+            unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], second[i], later); });
+          }
+        });
+      });
+      unrolled<tiles>([&](auto i) {
+        const __m512 scale = scale_of(panel, i), minimum = minimum_of(panel, i, scale);
+        unrolled<T>(
+            [&](auto t) { sum[t][i] = accumulate(dot[t][i], scale, minimum, x, token + t, g, sum[t][i]); });
       });
     }
     unrolled<T>([&](auto t) {
@@ -79,7 +79,7 @@ struct product_kernel<isa::avx512, Format, as_int8> {
       const std::uint8_t* group = panel + g * layout::group_bytes;
       float* scales = reinterpret_cast<float*>(scratch + panel_rows * group_size);
       if constexpr (is_8_bit) std::memcpy(scratch, group, panel_rows * group_size);
-      for (int tile = 0; tile < tiles; ++tile) {
+      for (std::size_t tile = 0; tile < tiles; ++tile) {
         if constexpr (!is_8_bit) {
           std::uint8_t* words = scratch + tile * v::lanes * group_size;
           for (int j = 0; j < 4; ++j) {
@@ -96,9 +96,9 @@ struct product_kernel<isa::avx512, Format, as_int8> {
     }
   }
 
-  template <int T>
-  static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
-                       std::size_t token, float* acc) {
+  template <std::size_t T>
+  [[gnu::flatten]] static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last,
+                                        const activations& x, std::size_t token, float* acc) {
     __m512 sum[T][tiles];
     unrolled<T>([&](auto t) {
       unrolled<tiles>([&](auto i) { sum[t][i] = v::load(acc + t * panel_rows + i * v::lanes); });
@@ -140,10 +140,10 @@ struct product_kernel<isa::avx512, Format, as_int8> {
       return _mm512_setzero_si512();
     }
   }
-  [[gnu::always_inline]] static __m512 scale_of(const std::uint8_t* group, int tile) {
+  [[gnu::always_inline]] static __m512 scale_of(const std::uint8_t* group, std::size_t tile) {
     return v::load_half(reinterpret_cast<const std::uint16_t*>(group + layout::scales_at) + tile * v::lanes);
   }
-  [[gnu::always_inline]] static __m512 minimum_of(const std::uint8_t* group, int tile, __m512 scale) {
+  [[gnu::always_inline]] static __m512 minimum_of(const std::uint8_t* group, std::size_t tile, __m512 scale) {
     if constexpr (is_8_bit) {
       return v::zero();
     } else if constexpr (layout::has_minimum) {
@@ -157,7 +157,7 @@ struct product_kernel<isa::avx512, Format, as_int8> {
                                                   const activations& x, std::size_t token, std::size_t group,
                                                   __m512 sum) {
     const std::size_t at = token * x.groups() + group;
-    sum = v::fma(_mm512_cvtepi32_ps(dot), v::mul(scale, v::set1(x.scales[at])), sum);
+    sum = v::fma(v::to_float(dot), v::mul(scale, v::set1(x.scales[at])), sum);
     if constexpr (is_8_bit) {
       return sum;
     } else {
@@ -165,5 +165,8 @@ struct product_kernel<isa::avx512, Format, as_int8> {
     }
   }
 };
+
+template <class Format>
+struct product_kernel<isa::avx512_bf16, Format, as_int8> : product_kernel<isa::avx512, Format, as_int8> {};
 
 }  // namespace tenon::host

@@ -12,11 +12,11 @@ template <class Format>
 struct product_kernel<isa::portable, Format, as_int8> {
   using layout = panel_layout<isa::portable, Format>;
   static constexpr bool is_8_bit = Format::gguf_type == q8_0::gguf_type;
-  static constexpr int direct_tokens = 1;
-  static constexpr int block_tokens = 1;
+  static constexpr std::size_t direct_tokens = 1;
+  static constexpr std::size_t block_tokens = 1;
   static constexpr std::size_t scratch_bytes = panel_rows * (group_size + 2 * sizeof(float));
 
-  template <int T>
+  template <std::size_t T>
   static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
                      float* acc) {
     std::memset(acc, 0, sizeof(float) * T * panel_rows);
@@ -40,7 +40,7 @@ struct product_kernel<isa::portable, Format, as_int8> {
     }
   }
 
-  template <int T>
+  template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
     static_assert(T == 1);

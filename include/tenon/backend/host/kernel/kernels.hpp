@@ -9,3 +9,6 @@
 #if defined(TENON_HOST_AVX512)
 #include "tenon/backend/host/kernel/int8_avx512.hpp"  // IWYU pragma: export
 #endif
+#if defined(TENON_HOST_AVX512_BF16)
+#include "tenon/backend/host/kernel/bf16_avx512.hpp"  // IWYU pragma: export
+#endif

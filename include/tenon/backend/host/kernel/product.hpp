@@ -17,10 +17,11 @@
 
 namespace tenon::host {
 
-/// The number formats of activations, as kernels see them: policy `activations<bf16>` is as_float with
-/// rounding.
+/// The number formats of activations, as kernels see them. The policy `activations<bf16>` is as_bf16 where
+/// the instruction set multiplies bf16, and elsewhere as_float on rounded values.
 struct as_float {};
 struct as_int8 {};
+struct as_bf16 {};
 
 /// Specialised for each instruction set, weight format and activation form:
 ///   direct_tokens                                   most tokens that direct takes

@@ -111,13 +111,11 @@ struct attention_tile {
  private:
   /// The dot products of a query with Isa::lanes keys.
   typename v::vec dots(const float* q, const float* block) const {
-    typename v::vec sums[v::lanes];
+    typename v::vec sums[std::size_t{v::lanes}];
     unrolled<v::lanes>([&](auto i) { sums[i] = v::zero(); });
     for (std::size_t d = 0; d < stride; d += v::lanes) {
       const auto part = v::load(q + d);
-      unrolled<v::lanes>([&](auto i) {
-        sums[i] = v::fma(part, v::load(block + static_cast<std::size_t>(i) * stride + d), sums[i]);
-      });
+      unrolled<v::lanes>([&](auto i) { sums[i] = v::fma(part, v::load(block + i * stride + d), sums[i]); });
     }
     return v::sums(sums);
   }
@@ -139,7 +137,7 @@ struct attention_tile {
     for (; d < stride; d += v::lanes) accumulate_vectors<1>(out + d, values + d, weight, visible, correction);
   }
 
-  template <int Vectors>
+  template <std::size_t Vectors>
   void accumulate_vectors(float* out, const float* value, const float* weight, std::size_t visible,
                           float correction) const {
     typename v::vec sum[Vectors];

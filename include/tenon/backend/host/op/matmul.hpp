@@ -16,31 +16,35 @@
 namespace tenon::host {
 
 /// The form in which a product with a weight format reads activations: int8 for block formats when the policy
-/// says so.
-template <class Format, class Activation>
-using form_of =
-    std::conditional_t<std::is_same_v<Activation, int8> && !scalar_format<Format>, as_int8, as_float>;
+/// says so, bf16 where it says so and the instruction set has it, else fp32.
+template <class Isa, class Format, class Activation>
+using form_of = std::conditional_t<
+    std::is_same_v<Activation, int8> && !scalar_format<Format>, as_int8,
+    std::conditional_t<std::is_same_v<Activation, bf16> && std::is_same_v<Isa, isa::avx512_bf16>, as_bf16,
+                       as_float>>;
 
 namespace detail {
 
 /// Calls `f.template operator()<n>()` for a count in [1, Most].
-template <int Most, class F>
+template <std::size_t Most, class F>
 void with_count(std::size_t count, F&& f) {
   if constexpr (Most > 1) {
-    if (count < static_cast<std::size_t>(Most)) return with_count<Most - 1>(count, f);
+    if (count < Most) return with_count<Most - 1>(count, f);
   }
   f.template operator()<Most>();
 }
 
 /// sums[count][32] = product of a panel with tokens [token, token + count), count at most token_block.
 template <class Isa, class Format, class Form>
-[[gnu::noinline]] void panel_product(const matrix& weights, std::size_t panel, const activations& x, std::size_t token,
-                   std::size_t count, float* sums, std::uint8_t* unpacked) {
+[[gnu::noinline]] void panel_product(const matrix& weights, std::size_t panel, const activations& x,
+                                     std::size_t token, std::size_t count, float* sums,
+                                     std::uint8_t* unpacked) {
   using kernel = product_kernel<Isa, Format, Form>;
   const std::uint8_t* groups = weights.panel(panel);
-  if (count <= static_cast<std::size_t>(kernel::direct_tokens)) {
-    with_count<kernel::direct_tokens>(
-        count, [&]<int T>() { kernel::template direct<T>(groups, weights.groups(), x, token, sums); });
+  if (count <= kernel::direct_tokens) {
+    with_count<kernel::direct_tokens>(count, [&]<std::size_t T>() {
+      kernel::template direct<T>(groups, weights.groups(), x, token, sums);
+    });
     return;
   }
   std::memset(sums, 0, count * panel_rows * sizeof(float));
@@ -51,8 +55,8 @@ template <class Isa, class Format, class Form>
     const std::size_t last = (std::min)(first + length, weights.groups());
     kernel::unpack(groups, first, last, unpacked);
     for (std::size_t t = 0; t < count;) {
-      const std::size_t now = (std::min)(count - t, static_cast<std::size_t>(kernel::block_tokens));
-      with_count<kernel::block_tokens>(now, [&]<int T>() {
+      const std::size_t now = (std::min)(count - t, kernel::block_tokens);
+      with_count<kernel::block_tokens>(now, [&]<std::size_t T>() {
         kernel::template multiply<T>(unpacked, first, last, x, token + t, sums + t * panel_rows);
       });
       t += now;
@@ -72,8 +76,8 @@ struct products {
   static void panel(const matrix& weights, std::size_t panel, const activations& x, std::size_t token,
                     std::size_t count, float* sums, std::uint8_t* unpacked) {
     WeightFormats::visit(weights.format, [&]<class Format>() {
-      detail::panel_product<Isa, Format, form_of<Format, Activation>>(weights, panel, x, token, count, sums,
-                                                                      unpacked);
+      detail::panel_product<Isa, Format, form_of<Isa, Format, Activation>>(weights, panel, x, token, count,
+                                                                           sums, unpacked);
     });
   }
 

@@ -7,6 +7,14 @@
 
 #include "tenon/backend/host/simd/portable.hpp"
 
+// The headers of GCC 12 leave what a conversion's mask would keep uninitialised, and warn of it once they are
+// inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 namespace tenon::host {
 
 template <>
@@ -70,18 +78,26 @@ struct simd<isa::avx512> {
   static void store_int8(std::int8_t* p, vec a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a)));
   }
+  static vec to_float(__m512i a) { return _mm512_cvtepi32_ps(a); }
   static vec nibbles(const std::uint8_t* words, int shift) {
     const __m512i all = _mm512_loadu_si512(words);
     const __m512i one =
         _mm512_and_si512(_mm512_srl_epi32(all, _mm_cvtsi32_si128(shift)), _mm512_set1_epi32(15));
-    return _mm512_cvtepi32_ps(one);
+    return to_float(one);
   }
   static vec bytes(const std::uint8_t* words, int index, std::uint8_t bias) {
     const __m512i flipped =
         _mm512_xor_si512(_mm512_loadu_si512(words), _mm512_set1_epi8(static_cast<char>(bias)));
     const __m512i top = _mm512_sll_epi32(flipped, _mm_cvtsi32_si128(24 - 8 * index));
-    return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 24));
+    return to_float(_mm512_srai_epi32(top, 24));
   }
 };
 
+template <>
+struct simd<isa::avx512_bf16> : simd<isa::avx512> {};
+
 }  // namespace tenon::host
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
