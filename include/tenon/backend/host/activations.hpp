@@ -68,9 +68,13 @@ void store_group(activations& to, std::size_t token, std::size_t group, const fl
       probe = v::fma(part, v::zero(), probe);
     }
     const float scale = v::max_of(largest) * (1.0f / 127.0f) + v::sum(probe);
-    const auto inverse = v::set1(scale > 0.0f ? 1.0f / scale : 0.0f);
+    // A group whose scale is 0, NaN or too small to have an inverse gets zeros; a NaN scale still reaches its
+    // products.
+    const bool usable = scale > 0x1p-128f;
+    const auto inverse = v::set1(usable ? 1.0f / scale : 0.0f);
     std::int8_t* out = to.quanta.data() + token * to.stride + group * group_size;
-    for (int i = 0; i < group_size; i += v::lanes) v::store_int8(out + i, v::mul(v::load(x + i), inverse));
+    for (int i = 0; i < group_size; i += v::lanes)
+      v::store_int8(out + i, usable ? v::mul(v::load(x + i), inverse) : v::zero());
     std::int32_t total = 0;
     for (int i = 0; i < group_size; ++i) total += out[i];
     const std::size_t at = token * to.groups() + group;

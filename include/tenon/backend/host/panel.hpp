@@ -80,8 +80,8 @@ struct nibble_layout {
   }
 
   /// Where the four bytes of word j of a row lie.
-  static constexpr std::size_t word_at(int row, int j) {
-    return static_cast<std::size_t>(row / lanes * lanes * 16 + j * lanes * 4 + row % lanes * 4);
+  static constexpr std::size_t word_at(std::size_t row, std::size_t j) {
+    return row / lanes * lanes * 16 + j * lanes * 4 + row % lanes * 4;
   }
 };
 
@@ -122,8 +122,8 @@ struct panel_layout<Isa, q8_0> {
   }
 
   /// Where the four bytes of word j of a row lie.
-  static constexpr std::size_t word_at(int row, int j) {
-    return static_cast<std::size_t>(row / lanes * lanes * 32 + j * lanes * 4 + row % lanes * 4);
+  static constexpr std::size_t word_at(std::size_t row, std::size_t j) {
+    return row / lanes * lanes * 32 + j * lanes * 4 + row % lanes * 4;
   }
 };
 
