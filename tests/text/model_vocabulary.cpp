@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(long_texts_have_the_right_ids) {
       const ids found = model_tokenizer().encode(texts.at(name)());
       BOOST_TEST(found.size() == c.at("tokens").get<std::size_t>());
       std::string decimal;
-      for (const tenon::token_id id : found) decimal += (decimal.empty() ? "" : ",") + std::to_string(id);
+      for (const tenon::token_id id : found) (decimal += decimal.empty() ? "" : ",") += std::to_string(id);
       BOOST_TEST(tenon::test::sha256(decimal) == c.at("ids_sha256").get<std::string>());
     }
   }

@@ -90,7 +90,8 @@ class basic_engine {
     return basic_engine(io::gguf_file::open(file), options);
   }
   /// The same from memory, which is not needed afterwards.
-  [[gnu::cold]] static basic_engine load(std::span<const std::byte> bytes, const engine_options& options = {}) {
+  [[gnu::cold]] static basic_engine load(std::span<const std::byte> bytes,
+                                         const engine_options& options = {}) {
     return basic_engine(io::gguf_file::parse(bytes), options);
   }
 
@@ -206,8 +207,7 @@ class basic_engine {
 
   /// The logits after each of the tokens, as one sequence that nobody else sees: row i is [vocabulary] after
   /// token i, given to `each(i, logits)`. For perplexity and tests. Throws request_error while requests run.
-  template <class Each>
-  void score(std::span<const token_id> tokens, Each&& each) {
+  void score(std::span<const token_id> tokens, const score_callback& each) {
     if (!idle()) throw request_error("score() needs an idle engine; wait until the requests have ended");
     check_prompt(tokens);
     if (!cache_.reserve(0, tokens.size()))
@@ -307,8 +307,8 @@ class basic_engine {
   [[gnu::cold]] void check_prompt(std::span<const token_id> prompt) const {
     if (prompt.empty()) throw request_error("the prompt is empty; give at least one token");
     if (prompt.size() > context_) {
-      throw request_error(concat("the prompt has ", prompt.size(), " tokens, but the context holds ", context_,
-                                 "; shorten it, or load the engine with a larger context"));
+      throw request_error(concat("the prompt has ", prompt.size(), " tokens, but the context holds ",
+                                 context_, "; shorten it, or load the engine with a larger context"));
     }
     for (const token_id token : prompt) {
       if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
@@ -319,7 +319,7 @@ class basic_engine {
   }
 
   [[gnu::cold]] request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
-                 measure::clock::time_point arrival) {
+                               measure::clock::time_point arrival) {
     check_prompt(prompt);
     if (prompt.size() == context_) {
       throw request_error(concat("the prompt fills the context of ", context_,
@@ -328,8 +328,8 @@ class basic_engine {
     sampling::validate(request);
     for (const token_id token : request.stop_token_ids) {
       if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
-        throw request_error(concat("stop_token_ids has ", token, ", but the vocabulary ends at ",
-                                   tokenizer_.size() - 1));
+        throw request_error(
+            concat("stop_token_ids has ", token, ", but the vocabulary ends at ", tokenizer_.size() - 1));
       }
     }
     auto made = std::make_unique<active>();

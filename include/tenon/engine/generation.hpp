@@ -40,7 +40,7 @@ class generation {
 
   /// `submit(callbacks)` submits the request and returns its id.
   template <class Submit>
-  generation(Engine& engine, Submit&& submit) : engine_(&engine), state_(std::make_unique<state>()) {
+  generation(Engine& owner, Submit&& submit) : engine_(&owner), state_(std::make_unique<state>()) {
     state* into = state_.get();
     into->id = submit(request_callbacks{.on_piece =
                                             [into](const piece& next) {

@@ -1,7 +1,9 @@
 // What comes out of an engine: pieces of text while a request runs, and the whole at its end.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +62,13 @@ struct request_result {
 /// Called by the engine's step, on the thread that calls it. They may submit and cancel; they must
 /// neither step nor throw.
 struct request_callbacks {
-  std::function<void(const piece&)> on_piece;
-  std::function<void(const request_result&)> on_finish;  // with it, the engine keeps no result for take()
+  std::function<void(const piece&)> on_piece = {};
+  /// With it, the engine keeps no result for take().
+  std::function<void(const request_result&)> on_finish = {};
 };
+
+/// Called by score(): the logits [vocabulary] after token i, valid during the call. No template parameter, so
+/// that an engine that was compiled elsewhere is not compiled again for each caller.
+using score_callback = std::function<void(std::size_t i, std::span<const float> logits)>;
 
 }  // namespace tenon

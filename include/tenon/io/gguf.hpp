@@ -77,7 +77,8 @@ class gguf_file {
   T get(std::string_view key) const {
     const gguf_entry* entry = find_entry(key);
     if (entry == nullptr) {
-      throw fault(0, concat("has no key ", detail::quoted(key), ", which is needed; convert the model again"));
+      throw fault(0,
+                  concat("has no key ", detail::quoted(key), ", which is needed; convert the model again"));
     }
     return value_of<T>(*entry);
   }

@@ -61,7 +61,8 @@ struct gguf_contents {
 };
 
 /// The text of a number, or of a string made printable.
-[[gnu::cold]] inline std::string scalar_text(gguf_value_type type, const std::byte* value, std::size_t limit) {
+[[gnu::cold]] inline std::string scalar_text(gguf_value_type type, const std::byte* value,
+                                             std::size_t limit) {
   if (type == gguf_value_type::string) return printable(string_at(value), limit);
   char digits[32];  // enough for the shortest text of any number
   char* end = digits;

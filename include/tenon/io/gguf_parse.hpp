@@ -81,11 +81,11 @@ class gguf_parser {
     return {tensors, keys};
   }
 
-  [[gnu::cold]] void count_fits(std::uint64_t count, std::uint64_t smallest, const char* what, std::uint64_t offset) {
+  [[gnu::cold]] void count_fits(std::uint64_t count, std::uint64_t smallest, const char* what,
+                                std::uint64_t offset) {
     if (count <= in_.left() / smallest) return;
-    in_.fail_at(offset,
-                concat("says that it holds ", count, " ", what, ", more than its ", bytes_.size(),
-                       " bytes have room for; the file was cut short or is damaged, fetch it again"));
+    in_.fail_at(offset, concat("says that it holds ", count, " ", what, ", more than its ", bytes_.size(),
+                               " bytes have room for; the file was cut short or is damaged, fetch it again"));
   }
 
   [[gnu::cold]] void metadata() {
@@ -128,9 +128,8 @@ class gguf_parser {
 
   [[gnu::cold]] void known(gguf_value_type type, std::string_view key) const {
     if (type <= gguf_value_type::f64) return;
-    in_.fail(
-        concat("key ", quoted(key), " has a value of unknown type ", static_cast<std::uint32_t>(type),
-               "; the file is damaged or newer than this reader: fetch it again, or use a newer tenon"));
+    in_.fail(concat("key ", quoted(key), " has a value of unknown type ", static_cast<std::uint32_t>(type),
+                    "; the file is damaged or newer than this reader: fetch it again, or use a newer tenon"));
   }
 
   /// The `count` bytes just passed must be 0 or 1.
@@ -178,10 +177,9 @@ class gguf_parser {
         contents_.alignment <= bytes_.size()) {
       return;
     }
-    in_.fail_at(entry->offset,
-                concat("key 'general.alignment' is ", contents_.alignment,
-                       "; it must be a power of two, at least 8 and no more than the file's ", bytes_.size(),
-                       " bytes: convert the model again"));
+    in_.fail_at(entry->offset, concat("key 'general.alignment' is ", contents_.alignment,
+                                      "; it must be a power of two, at least 8 and no more than the file's ",
+                                      bytes_.size(), " bytes: convert the model again"));
   }
 
   [[gnu::cold]] void tensor_info() {
@@ -194,9 +192,8 @@ class gguf_parser {
     gguf_tensor tensor{
         name, 0, 0, {}, {1, 1, 1, 1}, in_.read<std::uint32_t>({"the dimensions of tensor", name})};
     if (tensor.dimension_count == 0 || tensor.dimension_count > tensor.extent.size()) {
-      in_.fail_at(start,
-                  concat("tensor ", quoted(name), " has ", tensor.dimension_count,
-                         " dimensions where 1 to 4 are allowed; the file is damaged, fetch it again"));
+      in_.fail_at(start, concat("tensor ", quoted(name), " has ", tensor.dimension_count,
+                                " dimensions where 1 to 4 are allowed; the file is damaged, fetch it again"));
     }
     for (std::uint32_t i = 0; i < tensor.dimension_count; ++i) {
       tensor.extent[i] = in_.read<std::uint64_t>({"the dimensions of tensor", name});

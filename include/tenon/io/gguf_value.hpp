@@ -244,7 +244,8 @@ class gguf_array {
   }
 
   [[noreturn, gnu::cold]] void fail(const std::string& message) const {
-    throw load_error(*file_, offset_, concat("the metadata array here ", message, "; convert the model again"));
+    throw load_error(*file_, offset_,
+                     concat("the metadata array here ", message, "; convert the model again"));
   }
 
   const std::byte* end() const {

@@ -101,8 +101,9 @@ class key_reader {
 [[gnu::cold]] inline description describe_llama(const io::gguf_file& file) {
   const auto architecture = file.get<std::string_view>("general.architecture");
   if (architecture != llama::architecture) {
-    throw file.fault(file.offset_of("general.architecture"),
-                     concat("the architecture is '", architecture, "', but this engine was built for 'llama'"));
+    throw file.fault(
+        file.offset_of("general.architecture"),
+        concat("the architecture is '", architecture, "', but this engine was built for 'llama'"));
   }
   const detail::key_reader keys(file, architecture);
   description read;
@@ -128,9 +129,8 @@ class key_reader {
   }
   s.rotated = keys.size_or("rope.dimension_count", s.head_dim);
   if (s.rotated % 2 != 0 || s.rotated > s.head_dim) {
-    throw keys.fault(
-        "rope.dimension_count",
-        concat("is ", s.rotated, " but must be even and at most the head size, ", s.head_dim));
+    throw keys.fault("rope.dimension_count",
+                     concat("is ", s.rotated, " but must be even and at most the head size, ", s.head_dim));
   }
   s.feed_forward = keys.size("feed_forward_length");
   s.context = keys.size("context_length", std::size_t{1} << 32);
@@ -141,8 +141,7 @@ class key_reader {
 
   const auto scaling = file.find<std::string_view>(keys.key("rope.scaling.type")).value_or("none");
   if (scaling != "none" || file.contains(keys.key("rope.scale_linear"))) {
-    throw keys.fault("rope.scaling.type",
-                     concat("is '", scaling, "', which this engine does not compute"));
+    throw keys.fault("rope.scaling.type", concat("is '", scaling, "', which this engine does not compute"));
   }
   if (file.find<std::uint64_t>(keys.key("attention.sliding_window")).value_or(0) != 0) {
     throw keys.fault("attention.sliding_window", "is set, but this engine attends to the whole context");
@@ -158,7 +157,8 @@ class key_reader {
   s.vocabulary = static_cast<std::size_t>(embedding->dimensions()[1]);
   const std::size_t stated = keys.size_or("vocab_size", s.vocabulary);
   if (stated != s.vocabulary) {
-    throw keys.fault("vocab_size", concat("is ", stated, ", but the embedding matrix has ", s.vocabulary, " rows"));
+    throw keys.fault("vocab_size",
+                     concat("is ", stated, ", but the embedding matrix has ", s.vocabulary, " rows"));
   }
   s.tied_output = file.find_tensor("output.weight") == nullptr;
   return read;

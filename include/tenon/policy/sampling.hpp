@@ -90,13 +90,26 @@ constexpr auto chain_name() {
   }
 }
 
+/// Stops the build for stages that make no chain. A function, as a class with a failed static_assert draws more
+/// errors wherever it is named.
+template <class... Stages>
+constexpr bool check_stages() {
+  static_assert((sampling_stage<Stages> && ...),
+                "tenon: sampling::chain<...> takes sampling stages, and one of these types is none; a stage "
+                "has a static 'name' and a static 'apply(candidates&, ...)', see tenon/sample/stage.hpp");
+  static_assert(all_different<Stages...>,
+                "tenon: sampling::chain<...> names a stage twice; a request has one set of parameters for "
+                "it, so leave one out");
+  return true;
+}
+
 }  // namespace detail
 
 /// Applies the stages in the order given, then draws from what they leave. The order is part of the type, as
 /// it is part of the result. chain<> draws from the model's own distribution.
 template <class... Stages>
 struct chain {
-  using slot = tenon::slot::sampling;
+  using slot = std::conditional_t<detail::check_stages<Stages...>(), tenon::slot::sampling, void>;
   static constexpr auto name = detail::chain_name<Stages...>();
   static constexpr field reads = (field::none | ... | detail::fields_of<Stages>());
   using custom_params = typename detail::join_params<sampling::custom_params<>, Stages...>::type;
@@ -118,16 +131,6 @@ struct chain {
 
   /// Throws request_error when a stage refuses its parameters.
   static void validate(const auto& request) { (detail::validate_stage<Stages>(request), ...); }
-
-  // Last, as compilers drop the members that follow a failed one, and complain about those too.
-  static_assert((sampling_stage<Stages> && ...),
-                "tenon: sampling::chain<...> takes sampling stages, and one of these types is none; a stage "
-                "has a static "
-                "'name' and a static 'apply(candidates&, ...)', see tenon/sample/stage.hpp");
-  static_assert(detail::all_different<Stages...>,
-                "tenon: sampling::chain<...> names a stage twice; a request has one set of parameters for "
-                "it, so leave one "
-                "out");
 };
 
 /// The orders of other engines, for those of their stages that exist here.

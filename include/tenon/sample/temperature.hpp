@@ -26,9 +26,9 @@ struct temperature {
 
   [[gnu::cold]] static void validate(const auto& request) {
     if (std::isfinite(request.temperature) && request.temperature >= 0) return;
-    throw request_error(
-        concat("temperature is ", detail::text_of(request.temperature),
-               ": it must be a number from 0 up (0 always takes the best token, 1 leaves the model as it is)"));
+    throw request_error(concat(
+        "temperature is ", detail::text_of(request.temperature),
+        ": it must be a number from 0 up (0 always takes the best token, 1 leaves the model as it is)"));
   }
 };
 

@@ -35,7 +35,8 @@ class chat_template {
   /// Recognises the ChatML family in a Jinja template, whether it begins with the BOS token, and the system
   /// prompt that it puts in front of conversations that have none. load_error for any other template:
   /// `source` and `offset` say where it is from.
-  [[gnu::cold]] explicit chat_template(std::string_view jinja, std::string source = "<memory>", std::uint64_t offset = 0)
+  [[gnu::cold]] explicit chat_template(std::string_view jinja, std::string source = "<memory>",
+                                       std::uint64_t offset = 0)
       : source_(std::move(source)) {
     const auto has = [&](std::string_view part) { return jinja.find(part) != std::string_view::npos; };
     // Phi-4's template has ChatML's marks, and one of its own after the role.

@@ -173,8 +173,7 @@ class tokenizer {
   }
 
   [[noreturn, gnu::cold]] void fail_outside(token_id id) const {
-    throw request_error(
-        concat("token id ", id, " is outside the vocabulary of ", texts_.size(), " tokens"));
+    throw request_error(concat("token id ", id, " is outside the vocabulary of ", texts_.size(), " tokens"));
   }
 
   pre_tokenizer_rules rules_;
@@ -205,8 +204,8 @@ class tokenizer {
   for (std::size_t i = 0; i < count; ++i) {
     const auto id = static_cast<token_id>(i);
     if (const std::optional<token_id> other = texts_.add(parts.tokens[i]))
-      throw parts.fault("tokens", concat("has the same text for ids ", *other, " and ", i, ": \"",
-                                         parts.tokens[i], "\""));
+      throw parts.fault(
+          "tokens", concat("has the same text for ids ", *other, " and ", i, ": \"", parts.tokens[i], "\""));
     if (parts.token_type) {
       const std::int32_t number = (*parts.token_type)[i];
       if (number < 1 || number > 5)  // 6 is a raw byte, for vocabularies that do not write bytes as stand-ins

@@ -213,7 +213,7 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
       for (std::size_t line = 0; line < layout::group_bytes; line += 64) {
         _mm_prefetch(scratch + 4096 + line, _MM_HINT_T0);
       }
-      unrolled<tiles>([&](auto tile) {
+      for (std::size_t tile = 0; tile < tiles; ++tile) {
         __m256i sum[T];
         unrolled<8>([&](auto j) {
           const __m256i weights = detail::avx2_load(scratch + tile * v::lanes * 32 + j * 32);
@@ -237,7 +237,7 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
           const __m256 factor = _mm256_mul_ps(scale, _mm256_set1_ps(scales[t * x.groups() + g]));
           v::store(out, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), factor, v::load(out)));
         });
-      });
+      }
     }
   }
 };

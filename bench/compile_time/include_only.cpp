@@ -1,0 +1,3 @@
+#include <tenon/tenon.hpp>
+
+int main() {}

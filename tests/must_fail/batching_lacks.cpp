@@ -1,0 +1,9 @@
+// expect: tenon: this batching policy lacks 'max_batch'; use tenon::batching::static_batch<N>
+#include <tenon/engine.hpp>
+
+struct boundless {
+  using slot = tenon::slot::batching;
+  static constexpr auto name = tenon::fixed_string("boundless");
+};
+using engine = tenon::engine<tenon::model::llama, boundless>;
+int main() { return static_cast<int>(engine::description().size()); }

@@ -1,0 +1,6 @@
+// expect: tenon: give one of them
+#include <tenon/core/error.hpp>
+
+static_assert(sizeof(tenon::error) == 0, "tenon: give one of them");
+int second = "error";
+int main() {}

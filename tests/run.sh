@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs what the tests need (Debian, Ubuntu), fetches the model, builds everything, and runs every test:
+#   bash tests/run.sh            all
+#   bash tests/run.sh -R text    arguments go to ctest
+# The build is the preset "release" in build/release. Exits with ctest's code.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source examples/support.sh
+source examples/packages.sh
+
+# clang++ checks the headers and the error messages beside g++; libsimde-dev emulates AVX-512 where there is none.
+need_packages g++=g++ clang++=clang cmake=cmake ninja=ninja-build python3=python3 python3-pip libpcre2-dev \
+  libboost-test-dev librapidcheck-dev nlohmann-json3-dev libcli11-dev libsimde-dev ca-certificates
+need_cmake 3.25
+
+model=$(bash examples/fetch-model.sh)
+jobs=$(nproc)
+say "configuring build/release"
+cmake --preset release -DTENON_BUILD_TESTS=ON -DTENON_BUILD_EXAMPLES=ON -DTENON_BUILD_BENCHMARKS=ON \
+  -DTENON_TEST_MODEL="$model"
+say "building build/release on $jobs processors"
+cmake --build --preset release --parallel "$jobs"
+say "running the tests"
+ctest --preset release --parallel "$jobs" "$@"
