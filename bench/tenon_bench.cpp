@@ -63,7 +63,7 @@ run_seconds run_once(example_engine& engine, std::size_t batch, std::size_t prom
 void bench(options o) {
   if ((o.prefill != 0) == (o.decode != 0)) throw tenon::error("give either --prefill or --decode");
   if (o.prefill != 0) o.batch = 1, o.prompt = o.prefill;
-  loading_line line(false);
+  loading_line line;
   auto engine = example_engine::load(o.model, {.max_batch = o.batch,
                                                .context = o.prompt + o.decode + 2,
                                                .max_step_tokens = o.batch * o.prompt,

@@ -48,7 +48,8 @@ void declare(CLI::App& app, options& o) {
       ->allow_extra_args(false);
   app.add_flag("--ignore-eos", o.request.ignore_eos, "go on after the model's end-of-generation tokens");
   value("-t,--threads", o.threads, "default: one for each processor")->check(CLI::Range(0, 1024));
-  value("-c,--ctx-size", o.context, "positions of prompt and answer (default: the model's, at most 4096)");
+  value("-c,--ctx-size", o.context, "positions of prompt and answer (default: the model's, at most 4096)")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 32));
   app.add_flag("--json", o.json, "one JSON object on stdout, and nothing else");
   app.footer("Stages are applied in llama.cpp's order: top-k, top-p, min-p, temperature.");
 
@@ -78,11 +79,20 @@ std::string read_file(const std::string& path) {
   return read_all(file, path);
 }
 
-std::vector<tenon::token_id> prompt_of(const options& o, const example_engine& engine) {
-  if (o.prompt.empty() && o.prompt_file.empty()) return parse_tokens(o.prompt_tokens);
-  const std::string text = o.prompt_file.empty() ? o.prompt : read_file(o.prompt_file);
-  if (!o.chat) return engine.prompt_tokens(text);
-  const tenon::text::message message{"user", text};
+/// The prompt as it was given: read before the model is loaded.
+struct given_prompt {
+  std::string text;
+  std::vector<tenon::token_id> tokens;
+};
+given_prompt read_prompt(const options& o) {
+  if (!o.prompt_file.empty()) return {read_file(o.prompt_file), {}};
+  return {o.prompt, parse_tokens(o.prompt_tokens)};
+}
+
+std::vector<tenon::token_id> to_tokens(const given_prompt& given, bool chat, const example_engine& engine) {
+  if (!given.tokens.empty()) return given.tokens;
+  if (!chat) return engine.prompt_tokens(given.text);
+  const tenon::text::message message{"user", given.text};
   return engine.chat_tokens({&message, 1});
 }
 
@@ -122,14 +132,15 @@ void print_summary(const example_engine& engine, const tenon::measure::request_t
 }
 
 example_engine load(const options& o) {
-  loading_line line(!o.json);
+  loading_line line;
   return example_engine::load(
       o.model, {.max_batch = 1, .context = o.context, .threads = o.threads, .progress = std::ref(line)});
 }
 
 void generate(const options& o) {
+  const given_prompt given = read_prompt(o);
   example_engine engine = load(o);
-  const std::vector<tenon::token_id> prompt = prompt_of(o, engine);
+  const std::vector<tenon::token_id> prompt = to_tokens(given, o.chat, engine);
   auto run = engine.generate(prompt, o.request);
   for (const tenon::piece& piece : run)
     if (!o.json) std::cout << piece.text << std::flush;

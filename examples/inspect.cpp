@@ -52,14 +52,18 @@ void print_tensors(const tenon::io::gguf_file& file) {
   std::cout << "parameters: " << parameters << '\n';
 }
 
+void check_context(const tenon::io::gguf_file& file, std::size_t context) {
+  const std::size_t trained = tenon::model::describe_llama(file).shape.context;
+  if (context > trained)
+    throw tenon::request_error("--ctx-size is " + std::to_string(context) +
+                               ", but the model was trained for " + std::to_string(trained) + " positions");
+}
+
 void print_memory(const tenon::io::gguf_file& file, const options& o) {
   using precision = example_engine::precision_policy;
   static_assert(precision::key::block_bytes == precision::value::block_bytes,
                 "the formula below has one size");
   const tenon::model::shape s = tenon::model::describe_llama(file).shape;
-  if (o.context > s.context)
-    throw tenon::request_error("--ctx-size is " + std::to_string(o.context) +
-                               ", but the model was trained for " + std::to_string(s.context) + " positions");
   std::cout << "\nkeys and values: 2 x layers x kv_heads x head_dim x bytes = 2 x " << s.layers << " x "
             << s.kv_heads << " x " << s.head_dim << " x " << precision::key::block_bytes << " = "
             << example_engine::kv_bytes_per_token(s) << " bytes per token (" << precision::key::name.view()
@@ -89,6 +93,7 @@ int main(int count, char** arguments) {
 
   return run_program(app, count, arguments, [&] {
     const auto file = tenon::io::gguf_file::open(o.model);
+    if (o.context != 0) check_context(file, o.context);
     std::cout << std::fixed << std::setprecision(2);
     print_metadata(file);
     print_tensors(file);

@@ -43,25 +43,24 @@ inline std::string read_all(std::istream& stream, const std::string& name) {
   return std::move(bytes).str();
 }
 
-/// A line on stderr while weights are loaded, once that takes more than a second: rewritten on a terminal,
-/// written once elsewhere.
+/// A line on stderr while weights are loaded, once that takes more than a second. Only on a terminal:
+/// elsewhere stderr is for one line that says what went wrong, or for a summary.
 class loading_line {
  public:
-  /// `always`: also where stderr is no terminal.
-  explicit loading_line(bool always) : terminal_(isatty(STDERR_FILENO) != 0), wanted_(terminal_ || always) {}
   ~loading_line() {
-    if (shown_ && terminal_) std::cerr << "\r\033[K" << std::flush;
+    if (shown_) std::cerr << "\r\033[K" << std::flush;
   }
 
   void operator()(const tenon::load_progress& progress) {
-    if (!wanted_ || (shown_ && !terminal_) || clock::now() - start_ < std::chrono::seconds(1)) return;
+    if (!terminal_ || clock::now() - start_ < std::chrono::seconds(1)) return;
     shown_ = true;
-    std::cerr << (terminal_ ? "\r" : "") << "loading the model: " << progress.done / 1'000'000 << " of "
-              << progress.total / 1'000'000 << " MB" << (terminal_ ? "" : "\n") << std::flush;
+    std::cerr << "\rloading the model: " << progress.done / 1'000'000 << " of " << progress.total / 1'000'000
+              << " MB" << std::flush;
   }
 
  private:
   using clock = std::chrono::steady_clock;
-  bool terminal_, wanted_, shown_ = false;
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  bool shown_ = false;
   clock::time_point start_ = clock::now();
 };

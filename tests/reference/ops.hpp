@@ -23,7 +23,7 @@ inline void require(bool shape_fits, const char* what) {
 
 /// The sum of a[i] * b[i] in fp64. Eight partial sums, so that the compiler may use vectors without
 /// reordering.
-inline double dot(std::span<const float> a, std::span<const float> b) {
+[[gnu::noinline]] inline double dot(std::span<const float> a, std::span<const float> b) {
   require(a.size() == b.size(), "dot: two vectors of one length");
   constexpr std::size_t lanes = 8;
   double partial[lanes] = {};

@@ -128,7 +128,7 @@ class basic_engine {
   /// The tokens of a conversation by the model's chat template, up to where the model answers. Throws
   /// load_error when the file has no template that is known.
   std::vector<token_id> chat_tokens(std::span<const text::message> messages) const {
-    if (!chat_) throw load_error(file_name_, 0, chat_fault_);
+    if (!chat_) throw *chat_fault_;
     return chat_->encode(tokenizer_, messages, true);
   }
 
@@ -238,8 +238,7 @@ class basic_engine {
   };
 
   [[gnu::cold]] basic_engine(const io::gguf_file& file, const engine_options& options)
-      : file_name_(file.name()),
-        description_(describe(file)),
+      : description_(describe(file)),
         tokenizer_(text::tokenizer::from_gguf(file)),
         max_batch_(capacities_for(description_.shape, options).max_batch),
         context_(capacities_for(description_.shape, options).context),
@@ -253,7 +252,7 @@ class basic_engine {
     try {
       chat_ = text::chat_template::from_gguf(file);
     } catch (const load_error& fault) {  // a model without one can still complete text
-      chat_fault_ = fault.what();
+      chat_fault_ = fault;
     }
     for (std::size_t id = 0; id < tokenizer_.size(); ++id) {
       longest_token_ = (std::max)(longest_token_, tokenizer_.bytes(static_cast<token_id>(id)).size());
@@ -423,11 +422,10 @@ class basic_engine {
     }
   }
 
-  std::string file_name_;
   model::description description_;
   text::tokenizer tokenizer_;
   std::optional<text::chat_template> chat_;
-  std::string chat_fault_;
+  std::optional<load_error> chat_fault_;  // why there is no template
   std::size_t longest_token_ = 0;
   std::size_t max_batch_;
   std::size_t context_;

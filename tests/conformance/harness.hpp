@@ -1,0 +1,150 @@
+// What the conformance tests share: the instruction sets to test, packed matrices with the values they stand
+// for, and a team of threads that runs an op.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "reference/inputs.hpp"
+#include "reference/ops.hpp"
+#include "reference/quantise.hpp"
+#include "reference/tolerance.hpp"
+#include "tenon/backend/host/ops.hpp"
+
+namespace tenon::conformance {
+
+/// The instruction sets that this program tests: what the build can run. The program with the emulated
+/// AVX-512 tests nothing else.
+#if defined(TENON_TEST_EMULATES_AVX512)
+using instruction_sets = std::tuple<isa::avx512, isa::avx512_bf16>;
+#elif defined(TENON_HOST_AVX512_BF16)
+using instruction_sets = std::tuple<isa::portable, isa::avx2, isa::avx512, isa::avx512_bf16>;
+#elif defined(TENON_HOST_AVX512)
+using instruction_sets = std::tuple<isa::portable, isa::avx2, isa::avx512>;
+#elif defined(TENON_HOST_AVX2)
+using instruction_sets = std::tuple<isa::portable, isa::avx2>;
+#else
+using instruction_sets = std::tuple<isa::portable>;
+#endif
+
+/// A team and its scratch. run(op) calls op(op_context) on every thread, as a step of the engine does.
+class runner {
+ public:
+  explicit runner(int threads = 1, std::size_t attention_floats = 0)
+      : team_(threads), scratch_(static_cast<std::size_t>(threads)) {
+    for (host::thread_scratch& each : scratch_) each.attention = buffer<float>(attention_floats);
+  }
+
+  template <class Op>
+  void run(Op&& op) {
+    team_.run([&](host::team_member& member) {
+      op(host::op_context{member, scratch_[static_cast<std::size_t>(member.rank())]});
+    });
+  }
+
+ private:
+  host::thread_team team_;
+  std::vector<host::thread_scratch> scratch_;
+};
+
+/// A matrix as the engine holds it, and the fp32 values and term magnitudes [rows, columns] behind it.
+struct test_matrix {
+  host::matrix packed;
+  std::vector<float> values;
+  std::vector<float> terms;
+};
+
+/// Encodes values [rows, columns] in a format and packs them. Columns must be whole blocks.
+template <class Isa, class Format>
+test_matrix make_test_matrix(std::span<const float> values, std::size_t rows, std::size_t columns) {
+  test_matrix made;
+  std::vector<std::byte> file;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::vector<std::byte> encoded =
+        reference::encode_row<Format>(values.subspan(row * columns, columns));
+    const std::vector<float> decoded = reference::decoded<Format>(encoded);
+    const std::vector<float> terms = reference::term_magnitudes<Format>(encoded);
+    file.insert(file.end(), encoded.begin(), encoded.end());
+    made.values.insert(made.values.end(), decoded.begin(), decoded.end());
+    made.terms.insert(made.terms.end(), terms.begin(), terms.end());
+  }
+  made.packed = host::make_matrix<Isa, Format>(rows, columns);
+  for (std::size_t panel = 0; panel < made.packed.panels(); ++panel)
+    host::pack_panel<Isa, Format>(made.packed, panel, file.data());
+  return made;
+}
+
+/// The same from a seed, with the sizes of numbers that trained weights have.
+template <class Isa, class Format>
+test_matrix random_matrix(std::size_t rows, std::size_t columns, std::uint64_t seed) {
+  const std::vector<float> values = reference::uniform_values(rows * columns, -0.25, 0.25, seed);
+  return make_test_matrix<Isa, Format>(values, rows, columns);
+}
+
+/// x [tokens, width] in the form that products with a weight format read.
+template <class Isa, class Format, class Activation>
+host::activations prepared(runner& threads, std::span<const float> x, std::size_t tokens) {
+  using form = host::form_of<Isa, Format, Activation>;
+  const std::size_t width = x.size() / tokens;
+  host::activations made(tokens, width, std::is_same_v<form, host::as_float>,
+                         std::is_same_v<form, host::as_int8>, std::is_same_v<form, host::as_bf16>);
+  threads.run([&](host::op_context context) {
+    host::prepare<Isa, std::is_same_v<Activation, bf16>>(context, x.data(), tokens, width, made);
+  });
+  return made;
+}
+
+/// The values [tokens, width] that prepared activations stand for, rounded to fp32.
+inline std::vector<float> values_of(const host::activations& x, std::size_t tokens, std::size_t width) {
+  std::vector<float> values;
+  for (std::size_t token = 0; token < tokens; ++token) {
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::size_t at = token * x.stride + i;
+      if (x.as_float()) {
+        values.push_back(x.values[at]);
+      } else if (x.as_bf16()) {
+        values.push_back(bfloat_to_float(x.halves[at]));
+      } else {
+        values.push_back(x.scales[token * x.groups() + i / host::group_size] *
+                         static_cast<float>(x.quanta[at]));
+      }
+    }
+  }
+  return values;
+}
+
+/// "" when every value is within its tolerance; else where the first fault is. NaN is a fault.
+inline std::string first_fault(std::span<const float> seen, std::span<const float> expected,
+                               std::span<const double> tolerance) {
+  if (seen.size() != expected.size() || seen.size() != tolerance.size()) return "sizes differ";
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (std::fabs(static_cast<double>(seen[i]) - static_cast<double>(expected[i])) <= tolerance[i]) continue;
+    std::ostringstream text;
+    text.precision(9);
+    text << "value " << i << " is " << seen[i] << ", should be " << expected[i] << " +- " << tolerance[i];
+    return text.str();
+  }
+  return "";
+}
+
+/// "" when two arrays are the same bit for bit.
+inline std::string first_difference(std::span<const float> seen, std::span<const float> expected) {
+  if (seen.size() != expected.size()) return "sizes differ";
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (std::memcmp(&seen[i], &expected[i], sizeof(float)) == 0) continue;
+    std::ostringstream text;
+    text.precision(9);
+    text << "value " << i << " is " << seen[i] << ", not exactly " << expected[i];
+    return text.str();
+  }
+  return "";
+}
+
+}  // namespace tenon::conformance
