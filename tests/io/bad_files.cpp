@@ -8,7 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_valid_or_doubtful_file_is_opened) {
 BOOST_AUTO_TEST_CASE(no_file_makes_the_reader_allocate_by_its_word_or_take_long) {
   for (const tenon::test::bad_file& file : tenon::test::bad_files()) {
     BOOST_TEST_CONTEXT(file.name << ": " << file.why) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // of this process: what else the machine does is not the reader's fault
       std::size_t largest = 0;
       {
         const tenon::test::allocation_watch watch;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(no_file_makes_the_reader_allocate_by_its_word_or_take_long)
         largest = watch.largest();
       }
       BOOST_TEST(largest < 100000u);
-      BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(1)));
+      BOOST_TEST(std::clock() - start < CLOCKS_PER_SEC);
     }
   }
 }

@@ -67,7 +67,7 @@ void store_group(activations& to, std::size_t token, std::size_t group, const fl
       largest = v::max(largest, v::abs(part));
       probe = v::fma(part, v::zero(), probe);
     }
-    const float scale = v::max_of(largest) / 127.0f + v::sum(probe);
+    const float scale = v::max_of(largest) * (1.0f / 127.0f) + v::sum(probe);
     // A group whose scale is 0, NaN or too small to have an inverse gets zeros; a NaN scale still reaches its
     // products.
     const bool usable = scale > 0x1p-128f;
