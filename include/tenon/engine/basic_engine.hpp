@@ -82,7 +82,11 @@ class basic_engine {
     return shape.kv_bytes_per_token(Precision::key::block_bytes, Precision::value::block_bytes);
   }
   static constexpr std::size_t kv_bytes_per_token() requires(Model::has_fixed_shape) {
-    if constexpr (Model::has_fixed_shape) return kv_bytes_per_token(Model::shape);  // clang 14 looks in here anyway
+    if constexpr (Model::has_fixed_shape) {
+      return kv_bytes_per_token(Model::shape);
+    } else {
+      return 0;  // for clang 14, which looks in here even when the constraint is not met
+    }
   }
 
   /// Loads a GGUF model. The file is mapped while it is read, and not needed afterwards. Throws load_error.

@@ -3,6 +3,10 @@
 // / 2][32 rows] pairs.
 #pragma once
 
+#include "tenon/backend/host/isa.hpp"
+
+#if defined(TENON_HOST_AVX512_BF16)
+
 #include <immintrin.h>
 
 #include <bit>
@@ -85,3 +89,5 @@ struct product_kernel<isa::avx512_bf16, Format, as_bf16> {
 };
 
 }  // namespace tenon::host
+
+#endif

@@ -1,6 +1,10 @@
 // Integer dot products on AVX2: vpmaddubsw multiplies unsigned by signed bytes and adds pairs into 16 bits.
 #pragma once
 
+#include "tenon/backend/host/isa.hpp"
+
+#if defined(TENON_HOST_AVX2)
+
 #include <immintrin.h>
 
 #include <cstring>
@@ -243,3 +247,5 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
 };
 
 }  // namespace tenon::host
+
+#endif

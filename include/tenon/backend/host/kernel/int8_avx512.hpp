@@ -2,6 +2,10 @@
 // into 32 bits, sixteen rows at once.
 #pragma once
 
+#include "tenon/backend/host/isa.hpp"
+
+#if defined(TENON_HOST_AVX512)
+
 #include <immintrin.h>
 
 #include <cstring>
@@ -170,3 +174,5 @@ template <class Format>
 struct product_kernel<isa::avx512_bf16, Format, as_int8> : product_kernel<isa::avx512, Format, as_int8> {};
 
 }  // namespace tenon::host
+
+#endif

@@ -1,6 +1,10 @@
 // Vector operations on AVX2: eight lanes. See simd/portable.hpp for what each must do.
 #pragma once
 
+#include "tenon/backend/host/isa.hpp"
+
+#if defined(TENON_HOST_AVX2)
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -85,3 +89,5 @@ struct simd<isa::avx2> {
 };
 
 }  // namespace tenon::host
+
+#endif

@@ -1,6 +1,10 @@
 // Vector operations on AVX-512: sixteen lanes. See simd/portable.hpp for what each must do.
 #pragma once
 
+#include "tenon/backend/host/isa.hpp"
+
+#if defined(TENON_HOST_AVX512)
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -100,4 +104,6 @@ struct simd<isa::avx512_bf16> : simd<isa::avx512> {};
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
+#endif
+
 #endif
