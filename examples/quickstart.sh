@@ -24,5 +24,5 @@ with_progress "building tenon-generate" "" build/quickstart.log \
   cmake --build --preset release --target tenon-generate --parallel "$(nproc)" ||
   fail "building failed; all of it is in build/quickstart.log"
 
-say "build/release/bin/tenon-generate --model $model --chat --prompt \"$prompt\""
-exec build/release/bin/tenon-generate --model "$model" --chat --prompt "$prompt"
+say "build/release/bin/tenon-generate --model $model --chat --temperature 0.2 --prompt \"$prompt\""
+exec build/release/bin/tenon-generate --model "$model" --chat --temperature 0.2 --prompt "$prompt"

@@ -1,7 +1,7 @@
 #include <tenon/cache/contiguous.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 #include <cstddef>
 #include <set>

@@ -1,7 +1,7 @@
 // Whole engines on malformed and odd files: refused with a clear error, or loaded and used. This suite also
 // runs under the address and undefined-behaviour sanitizers, and by itself needs only int8_engine.
-#include "engine/engines.hpp"
 #include "io/bad_files.hpp"
+#include "engine/engines.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -23,7 +23,8 @@ using fp32_engine =  // compiled in tiny_models.cpp
 using int8_engine =  // compiled in bad_files.cpp
     engine<model::llama, precision::from_file, sampling::greedy, batching::static_batch<9>>;
 using bf16_engine =  // compiled in smollm_text.cpp
-    engine<model::llama, precision::mixed<activations<bf16>, kv<bf16>>, sampling::greedy, batching::static_batch<9>>;
+    engine<model::llama, precision::mixed<activations<bf16>, kv<bf16>>, sampling::greedy,
+           batching::static_batch<9>>;
 
 /// One of the models of tests/data/gguf/gen_tiny_models.py: "base_5e5".
 inline std::filesystem::path tiny_model(const std::string& name) {
@@ -49,7 +50,8 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
 inline float* row_of(std::vector<std::byte>& file, std::string_view tensor, std::size_t row) {
   const auto gguf = io::gguf_file::parse(file);
   const io::gguf_tensor* found = gguf.find_tensor(tensor);
-  if (found == nullptr || found->type != f32::gguf_type) throw std::runtime_error("no F32 " + std::string(tensor));
+  if (found == nullptr || found->type != f32::gguf_type)
+    throw std::runtime_error("no F32 " + std::string(tensor));
   const auto dimensions = found->dimensions();
   const std::size_t row_bytes = static_cast<std::size_t>(dimensions[0]) * sizeof(float);
   return reinterpret_cast<float*>(file.data() + found->offset + row * row_bytes);
@@ -106,7 +108,8 @@ inline std::vector<std::vector<token_id>> some_prompts(std::size_t count, std::s
 template <class Engine>
 std::vector<std::vector<float>> all_logits(Engine& engine, std::span<const token_id> tokens) {
   std::vector<std::vector<float>> rows;
-  engine.score(tokens, [&](std::size_t, std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); });
+  engine.score(tokens,
+               [&](std::size_t, std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); });
   return rows;
 }
 

@@ -77,7 +77,8 @@ std::vector<outcome> run(const std::filesystem::path& file, const engine_options
 /// One request at a time, each prompt in one piece, one thread.
 std::vector<outcome> alone(const std::filesystem::path& file, std::size_t context, const prompts& all,
                            int max_tokens) {
-  return run(file, {.max_batch = 1, .context = context, .max_step_tokens = context, .threads = 1}, all, max_tokens);
+  return run(file, {.max_batch = 1, .context = context, .max_step_tokens = context, .threads = 1}, all,
+             max_tokens);
 }
 
 void check_same(const std::vector<outcome>& expected, const std::vector<outcome>& got) {
@@ -91,9 +92,9 @@ void check_same(const std::vector<outcome>& expected, const std::vector<outcome>
   }
 }
 
-const std::vector<std::string> tiny_models = {"hd64_9q3kv_v262",     "hd80_4q2kv_v262",        "hd96_3q3kv_v263",
-                                              "hd32_7q1kv_v265",     "hd8_4q4kv_ff33_v321",    "base_5e5",
-                                              "hd128_key_length_2q1kv"};
+const std::vector<std::string> tiny_models = {
+    "hd64_9q3kv_v262",     "hd80_4q2kv_v262", "hd96_3q3kv_v263",       "hd32_7q1kv_v265",
+    "hd8_4q4kv_ff33_v321", "base_5e5",        "hd128_key_length_2q1kv"};
 
 constexpr std::size_t tiny_context = 96;
 constexpr int tiny_tokens = 6;
@@ -103,7 +104,8 @@ template <class Check>
 void for_tiny_models(Check check) {
   const prompts all = some_prompts(9, 70);
   for (const std::string& name : tiny_models) {
-    BOOST_TEST_CONTEXT(name) check(tiny_model(name), all, alone(tiny_model(name), tiny_context, all, tiny_tokens));
+    BOOST_TEST_CONTEXT(name)
+    check(tiny_model(name), all, alone(tiny_model(name), tiny_context, all, tiny_tokens));
   }
 }
 
@@ -120,37 +122,40 @@ prompts border_prompts() {
 BOOST_AUTO_TEST_SUITE(invariance)
 
 BOOST_AUTO_TEST_CASE(a_batch_changes_no_bit_of_any_request) {
-  for_tiny_models([](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
-    for (std::size_t batch = 2; batch <= 9; ++batch) {
-      BOOST_TEST_CONTEXT("batch of " << batch) {
-        const engine_options options = {.max_batch = batch,
-                                        .context = tiny_context,
-                                        .max_step_tokens = batch % 3 == 0 ? 16u : 512u,
-                                        .threads = static_cast<int>(1 + batch % 2)};
-        check_same(expected, run(file, options, all, tiny_tokens));
-      }
-    }
-  });
+  for_tiny_models(
+      [](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
+        for (std::size_t batch = 2; batch <= 9; ++batch) {
+          BOOST_TEST_CONTEXT("batch of " << batch) {
+            const engine_options options = {.max_batch = batch,
+                                            .context = tiny_context,
+                                            .max_step_tokens = batch % 3 == 0 ? 16u : 512u,
+                                            .threads = static_cast<int>(1 + batch % 2)};
+            check_same(expected, run(file, options, all, tiny_tokens));
+          }
+        }
+      });
 }
 
 BOOST_AUTO_TEST_CASE(cutting_prompts_to_chunks_changes_no_bit) {
-  for_tiny_models([](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
-    for (const std::size_t chunk : {1, 7, 16, 64}) {
-      BOOST_TEST_CONTEXT("chunks of " << chunk) {
-        const engine_options options = {
-            .max_batch = 1, .context = tiny_context, .max_step_tokens = chunk, .threads = 2};
-        check_same(expected, run(file, options, all, tiny_tokens));
-      }
-    }
-  });
+  for_tiny_models(
+      [](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
+        for (const std::size_t chunk : {1, 7, 16, 64}) {
+          BOOST_TEST_CONTEXT("chunks of " << chunk) {
+            const engine_options options = {
+                .max_batch = 1, .context = tiny_context, .max_step_tokens = chunk, .threads = 2};
+            check_same(expected, run(file, options, all, tiny_tokens));
+          }
+        }
+      });
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_others_changes_no_bit) {
-  for_tiny_models([](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
-    const engine_options options = {
-        .max_batch = 5, .context = tiny_context, .max_step_tokens = 20, .threads = 2};
-    check_same(expected, run(file, options, all, tiny_tokens, true));
-  });
+  for_tiny_models(
+      [](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
+        const engine_options options = {
+            .max_batch = 5, .context = tiny_context, .max_step_tokens = 20, .threads = 2};
+        check_same(expected, run(file, options, all, tiny_tokens, true));
+      });
 }
 
 BOOST_AUTO_TEST_CASE(scores_have_the_same_bits_whatever_the_rows_of_a_step) {

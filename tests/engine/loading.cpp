@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_what_is_allocated) {
     const auto count_vector = [&](const buffer<float>& v) { weights += v.size() * sizeof(float); };
     count(loaded.weights().embedding);
     for (const auto& layer : loaded.weights().layers) {
-      for (const auto* m : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate, &layer.up,
-                            &layer.down}) {
+      for (const auto* m : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate,
+                            &layer.up, &layer.down}) {
         count(*m);
       }
       count_vector(layer.attention_norm);
@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_what_is_allocated) {
     BOOST_TEST(plan.cache == loaded.cache_bytes(), name);
     BOOST_TEST(plan.total() == plan.weights + plan.cache + plan.workspace);
     // At least the logits and the residual stream.
-    BOOST_TEST(plan.workspace > sizeof(float) * (2 * description.shape.vocabulary + 32 * description.shape.hidden));
+    BOOST_TEST(plan.workspace >
+               sizeof(float) * (2 * description.shape.vocabulary + 32 * description.shape.hidden));
   }
 }
 
@@ -91,7 +92,8 @@ BOOST_AUTO_TEST_CASE(a_plan_follows_the_options) {
   BOOST_TEST(four.cache == 4 * one.cache);
   BOOST_TEST(longer.cache == 2 * one.cache);
   BOOST_TEST(four.weights == one.weights);
-  BOOST_TEST(fp32_engine::plan(file, {.max_batch = 1, .context = 5000}).cache == longer.cache);  // the model's 128
+  BOOST_TEST(fp32_engine::plan(file, {.max_batch = 1, .context = 5000}).cache ==
+             longer.cache);  // the model's 128
 }
 
 BOOST_AUTO_TEST_CASE(progress_rises_to_the_total) {
@@ -124,14 +126,16 @@ BOOST_AUTO_TEST_CASE(a_fixed_shape_gives_the_same_bits) {
   fixed_engine fixed = fixed_engine::load(tiny_model("base_5e5"), small);
   fp32_engine plain = fp32_engine::load(tiny_model("base_5e5"), small);
   BOOST_TEST((all_logits(fixed, prompt) == all_logits(plain, prompt)));
-  BOOST_TEST(greedy_tokens(fixed, prompt, 10) == greedy_tokens(plain, prompt, 10), boost::test_tools::per_element());
+  BOOST_TEST(greedy_tokens(fixed, prompt, 10) == greedy_tokens(plain, prompt, 10),
+             boost::test_tools::per_element());
   BOOST_TEST(refusal("eps_1e-1") == "it loads");  // of the same shape
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_another_shape_is_refused_by_a_fixed_one) {
   const std::string error = refusal("hd8_4q4kv_ff33_v321");
-  BOOST_TEST(error.find("fixed shape: layers is 3 in the file and 2 in the engine's type") != std::string::npos,
-             error);
+  BOOST_TEST(
+      error.find("fixed shape: layers is 3 in the file and 2 in the engine's type") != std::string::npos,
+      error);
   BOOST_TEST(refusal("hd128_key_length_2q1kv").find("heads is 2 in the file and 4") != std::string::npos);
 }
 

@@ -72,14 +72,15 @@ BOOST_AUTO_TEST_CASE(greedy_decoding_allocates_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(drawing_with_stop_strings_allocates_nothing) {
-  fp32_engine::params request = {.temperature = 1.3f,
-                                 .top_k = 50,
-                                 .top_p = 0.95f,
-                                 .min_p = 0.001f,
-                                 .seed = 5,
-                                 .max_tokens = 60,
-                                 .min_tokens = 55,  // so that end tokens are banned in every step
-                                 .stop = {"a stop string that is quite long and never comes up", "\xef\xbf\xbd!!!!"}};
+  fp32_engine::params request = {
+      .temperature = 1.3f,
+      .top_k = 50,
+      .top_p = 0.95f,
+      .min_p = 0.001f,
+      .seed = 5,
+      .max_tokens = 60,
+      .min_tokens = 55,  // so that end tokens are banned in every step
+      .stop = {"a stop string that is quite long and never comes up", "\xef\xbf\xbd!!!!"}};
   BOOST_TEST(allocations_while_decoding<fp32_engine>(request) == 0u);
 }
 

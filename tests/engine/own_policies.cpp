@@ -75,8 +75,8 @@ struct nudge {
   }
 };
 
-using own_engine = engine<model::llama, precision::fp32, backwards, sampling::chain<nudge, sampling::temperature>,
-                          batching::static_batch<9>>;
+using own_engine = engine<model::llama, precision::fp32, backwards,
+                          sampling::chain<nudge, sampling::temperature>, batching::static_batch<9>>;
 
 own_engine::params nudged(token_id token, float by, int max_tokens) {
   return {.temperature = 0.0f, .custom = {{.token = token, .by = by}}, .max_tokens = max_tokens};
@@ -141,15 +141,19 @@ BOOST_AUTO_TEST_CASE(a_stage_reads_its_own_parameters) {
   const request_id b = engine.submit(prompt, nudged(201, 1000.0f, 5));
   const request_id c = engine.submit(prompt, nudged(201, 0.0f, 5));
   run_to_end(engine);
-  BOOST_TEST(engine.take(a).value().tokens == std::vector<token_id>(5, 200), boost::test_tools::per_element());
-  BOOST_TEST(engine.take(b).value().tokens == std::vector<token_id>(5, 201), boost::test_tools::per_element());
+  BOOST_TEST(engine.take(a).value().tokens == std::vector<token_id>(5, 200),
+             boost::test_tools::per_element());
+  BOOST_TEST(engine.take(b).value().tokens == std::vector<token_id>(5, 201),
+             boost::test_tools::per_element());
   fp32_engine plain = fp32_engine::load(tiny_model("base_5e5"), {.context = 64, .threads = 2});
-  BOOST_TEST(engine.take(c).value().tokens == greedy_tokens(plain, prompt, 5), boost::test_tools::per_element());
+  BOOST_TEST(engine.take(c).value().tokens == greedy_tokens(plain, prompt, 5),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_description_names_them) {
   constexpr std::string_view text = own_engine::description();
-  BOOST_TEST(text.find("cache backwards; sampling chain<nudge, temperature>;") != std::string_view::npos, text);
+  BOOST_TEST(text.find("cache backwards; sampling chain<nudge, temperature>;") != std::string_view::npos,
+             text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

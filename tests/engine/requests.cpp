@@ -59,7 +59,9 @@ struct ending_model {
     const float* from = row_of(file, "output.weight", static_cast<std::size_t>(tokens[end_at]));
     std::copy_n(from, 32, row_of(file, "output.weight", end_of_turn));
   }
-  fp32_engine load_it() const { return fp32_engine::load(file, {.max_batch = 4, .context = 64, .threads = 2}); }
+  fp32_engine load_it() const {
+    return fp32_engine::load(file, {.max_batch = 4, .context = 64, .threads = 2});
+  }
   std::vector<token_id> before_end() const {
     return {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(end_at)};
   }
@@ -81,7 +83,9 @@ BOOST_AUTO_TEST_CASE(bad_requests_are_refused_in_words_and_the_others_go_on) {
     change(request);
     return request;
   };
-  const auto submits = [&](const params& request) { return [&engine, request] { engine.submit(prompt, request); }; };
+  const auto submits = [&](const params& request) {
+    return [&engine, request] { engine.submit(prompt, request); };
+  };
   const request_id first = engine.submit(prompt, greedy<fp32_engine>(12));
   engine.step();
 

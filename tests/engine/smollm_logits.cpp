@@ -69,7 +69,8 @@ void check_likelihood(Engine& engine, const bounds& bound) {
   double sum = 0, squares = 0, largest = 0;
   engine.score(ids, [&](std::size_t i, std::span<const float> logits) {
     if (i == expected.size()) return;
-    const double nll = log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(ids[i + 1])]);
+    const double nll =
+        log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(ids[i + 1])]);
     const double off = std::abs(nll - expected[i]);
     largest = (std::max)(largest, off);
     squares += off * off;
@@ -81,9 +82,9 @@ void check_likelihood(Engine& engine, const bounds& bound) {
   if (bound.nll <= of_fp32.nll) BOOST_TEST(largest < bound.nll);  // there each token is held to it
   const double reference = file.at("mean_nll").get<double>();
   BOOST_TEST(std::abs(mean / reference - 1) < bound.mean_nll, "mean " << mean << ", reference " << reference);
-  BOOST_TEST_MESSAGE(Engine::description() << ": perplexity " << std::exp(mean) << ", reference "
-                                           << file.at("perplexity") << "; differences of tokens' "
-                                           << spread << ", at most " << largest);
+  BOOST_TEST_MESSAGE(Engine::description()
+                     << ": perplexity " << std::exp(mean) << ", reference " << file.at("perplexity")
+                     << "; differences of tokens' " << spread << ", at most " << largest);
 }
 
 template <class Engine>

@@ -24,7 +24,8 @@ void check_borders() {
   std::vector<request_id> ids;
   for (const json& each : cases) {
     const auto expected = numbers<token_id>(each.at("continuation"));
-    ids.push_back(engine.submit(numbers<token_id>(each.at("ids")), greedy<Engine>(static_cast<int>(expected.size()))));
+    ids.push_back(
+        engine.submit(numbers<token_id>(each.at("ids")), greedy<Engine>(static_cast<int>(expected.size()))));
   }
   run_to_end(engine);
   for (std::size_t i = 0; i < ids.size(); ++i) {

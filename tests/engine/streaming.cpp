@@ -56,7 +56,8 @@ BOOST_AUTO_TEST_CASE(pieces_are_valid_text_and_join_to_the_result) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     listener heard;
     fp32_engine::params request = {.temperature = 3.0f, .seed = seed, .max_tokens = 50, .ignore_eos = true};
-    if (seed % 2 == 1) request.stop = {"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "e\xef\xbf\xbd"};
+    if (seed % 2 == 1)
+      request.stop = {"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "e\xef\xbf\xbd"};
     engine.submit(prompt, request, heard.callbacks());
     run_to_end(engine);
     BOOST_TEST(heard.broken_pieces == 0u);

@@ -23,9 +23,10 @@ using kv16_engine = fp32_engine::with<precision::mixed<activations<f32>, kv<f16,
 /// The reference's text form has five digits after the point, and its sums are in another order.
 constexpr double fp32_bound = 1e-3;
 
-/// Rounding to bf16 moves values by up to 2^-9 of themselves (and to f16 keys by less). Values enter the residual
-/// stream as a weighted mean, so that a layer's contribution moves by no more than that share of the largest value;
-/// logits here are below 16, and 16 x 2^-9 = 2^-5 bounds what arrives there from each of at most three layers.
+/// Rounding to bf16 moves values by up to 2^-9 of themselves (and to f16 keys by less). Values enter the
+/// residual stream as a weighted mean, so that a layer's contribution moves by no more than that share of the
+/// largest value; logits here are below 16, and 16 x 2^-9 = 2^-5 bounds what arrives there from each of at
+/// most three layers.
 constexpr double kv16_bound = fp32_bound + 3 * 0x1p-5;
 
 /// Logits of the last of the ids against the list, then eight greedy tokens for as long as the reference's
@@ -58,7 +59,8 @@ void check_models(double bound) {
       const auto gaps = numbers<double>(expected.at("gaps8"));
       const std::vector<token_id> tokens = greedy_tokens(engine, ids, 8);
       BOOST_REQUIRE(tokens.size() == 8u);
-      for (std::size_t i = 0; i < 8 && gaps[i] > 2 * bound; ++i) BOOST_TEST(tokens[i] == greedy8[i], "token " << i);
+      for (std::size_t i = 0; i < 8 && gaps[i] > 2 * bound; ++i)
+        BOOST_TEST(tokens[i] == greedy8[i], "token " << i);
     }
   }
   BOOST_TEST_MESSAGE(Engine::description() << ": largest difference of a logit " << largest);

@@ -1,7 +1,7 @@
 #include <tenon/measure/request_times.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <cmath>

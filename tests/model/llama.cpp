@@ -24,14 +24,10 @@ using words = std::vector<std::string>;
 /// The metadata of a small file, to be changed by tests.
 using value = std::variant<std::uint32_t, float, std::string>;
 std::map<std::string, value> small_metadata() {
-  return {{"general.architecture", "llama"},
-          {"llama.block_count", 1u},
-          {"llama.context_length", 128u},
-          {"llama.embedding_length", 32u},
-          {"llama.feed_forward_length", 64u},
-          {"llama.attention.head_count", 4u},
-          {"llama.attention.head_count_kv", 2u},
-          {"llama.attention.layer_norm_rms_epsilon", 1e-5f}};
+  return {{"general.architecture", "llama"},     {"llama.block_count", 1u},
+          {"llama.context_length", 128u},        {"llama.embedding_length", 32u},
+          {"llama.feed_forward_length", 64u},    {"llama.attention.head_count", 4u},
+          {"llama.attention.head_count_kv", 2u}, {"llama.attention.layer_norm_rms_epsilon", 1e-5f}};
 }
 
 /// Describes a file with this metadata and an embedding matrix of 10 rows.
@@ -104,9 +100,9 @@ BOOST_AUTO_TEST_CASE(metadata_become_a_shape) {
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_key_is_named) {
-  for (const char* key : {"llama.block_count", "llama.context_length", "llama.embedding_length",
-                          "llama.feed_forward_length", "llama.attention.head_count",
-                          "llama.attention.layer_norm_rms_epsilon", "general.architecture"}) {
+  for (const char* key :
+       {"llama.block_count", "llama.context_length", "llama.embedding_length", "llama.feed_forward_length",
+        "llama.attention.head_count", "llama.attention.layer_norm_rms_epsilon", "general.architecture"}) {
     BOOST_TEST(refused(describing_without(key), {"no key", key}));
   }
 }
@@ -122,7 +118,8 @@ BOOST_AUTO_TEST_CASE(what_the_family_does_not_compute_is_refused_and_not_left_ou
 
 BOOST_AUTO_TEST_CASE(numbers_that_contradict_each_other_are_refused) {
   BOOST_TEST(refused(describing("llama.vocab_size", 11u), {"vocab_size", "11", "10 rows"}));
-  BOOST_TEST(refused(describing("llama.attention.head_count", 6u), {"embedding_length", "no multiple of the 6 heads"}));
+  BOOST_TEST(refused(describing("llama.attention.head_count", 6u),
+                     {"embedding_length", "no multiple of the 6 heads"}));
   BOOST_TEST(refused(describing("llama.rope.dimension_count", 0u), {"rope.dimension_count", "from 1"}));
   BOOST_TEST(refused(describing("llama.block_count", "many"), {"llama.block_count", "string"}));
 }

@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(difference_tells_the_first_size_that_differs) {
 BOOST_AUTO_TEST_CASE(difference_sees_every_size_but_the_context) {
   using shape_type = tenon::model::shape;
   for (std::size_t shape_type::*size :
-       {&shape_type::layers, &shape_type::hidden, &shape_type::heads, &shape_type::kv_heads, &shape_type::head_dim,
-        &shape_type::rotated, &shape_type::feed_forward, &shape_type::vocabulary}) {
+       {&shape_type::layers, &shape_type::hidden, &shape_type::heads, &shape_type::kv_heads,
+        &shape_type::head_dim, &shape_type::rotated, &shape_type::feed_forward, &shape_type::vocabulary}) {
     auto other = smollm;
     ++(other.*size);
     BOOST_TEST(difference(other, smollm) != "");

@@ -13,9 +13,9 @@ using namespace tenon;
 
 using fast = precision::mixed<weights<q4_1, q8_0>, activations<int8>, kv<f16>>;
 
-using named = engine<model::llama, backend::host, fast, cache::contiguous, sampling::greedy,
-                     batching::static_batch<4>, reduction::fixed, execution::eager, speculation::none,
-                     parallelism::single, instrumentation::none>;
+using named =
+    engine<model::llama, backend::host, fast, cache::contiguous, sampling::greedy, batching::static_batch<4>,
+           reduction::fixed, execution::eager, speculation::none, parallelism::single, instrumentation::none>;
 
 // The shape of SmolLM2-135M-Instruct.
 constexpr model::shape smollm = {.layers = 30,
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(a_mixed_precision_is_one_type_whatever_the_order_of_its_par
                            mixed<kv<f16, f16>, weights<q8_0, q4_1>, activations<int8>>>));
   BOOST_TEST((std::same_as<mixed<weights<q8_0, q4_1, q8_0>>, mixed<weights<q4_1, q8_0>>>));
   BOOST_TEST((std::same_as<mixed<>, precision::from_file>));
-  BOOST_TEST(
-      (std::same_as<mixed<weights<q4_1, q4_0, q8_0, bf16, f16, f32>, activations<f32>, kv<f32>>, precision::fp32>));
+  BOOST_TEST((std::same_as<mixed<weights<q4_1, q4_0, q8_0, bf16, f16, f32>, activations<f32>, kv<f32>>,
+                           precision::fp32>));
   BOOST_TEST(!(std::same_as<mixed<kv<f16, bf16>>, mixed<kv<bf16, f16>>>));
 }
 

@@ -2,8 +2,8 @@
 // of them.
 #include <tenon/schedule/static_scheduler.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -90,8 +90,8 @@ constexpr auto chain_name() {
   }
 }
 
-/// Stops the build for stages that make no chain. A function, as a class with a failed static_assert draws more
-/// errors wherever it is named.
+/// Stops the build for stages that make no chain. A function, as a class with a failed static_assert draws
+/// more errors wherever it is named.
 template <class... Stages>
 constexpr bool check_stages() {
   static_assert((sampling_stage<Stages> && ...),
