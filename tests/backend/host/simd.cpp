@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(arithmetic_is_that_of_the_plain_operations_to_the_
   check<Isa>("mul", [](auto v, auto x) { return v.mul(x(0), x(1)); });
   check<Isa>("div", [](auto v, auto x) { return v.div(x(0), x(1)); });
   check<Isa>("fma", [](auto v, auto x) { return v.fma(x(0), x(1), x(2)); });
-  check<Isa>("max", [](auto v, auto x) { return v.max(x(0), x(1)); });
-  check<Isa>("min", [](auto v, auto x) { return v.min(x(0), x(1)); });
+  check<Isa>("max", [](auto v, auto x) { return v.larger(x(0), x(1)); });
+  check<Isa>("min", [](auto v, auto x) { return v.smaller(x(0), x(1)); });
   check<Isa>("abs", [](auto v, auto x) { return v.abs(x(0)); });
   check<Isa>("round", [](auto v, auto x) { return v.round(x(0)); });
   check<Isa>("zero", [](auto v, auto) { return v.zero(); });

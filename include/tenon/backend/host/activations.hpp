@@ -64,7 +64,7 @@ void store_group(activations& to, std::size_t token, std::size_t group, const fl
          probe = v::zero();  // the probe becomes NaN where x holds NaN or infinity, else stays 0
     for (int i = 0; i < group_size; i += v::lanes) {
       const auto part = v::load(x + i);
-      largest = v::max(largest, v::abs(part));
+      largest = v::larger(largest, v::abs(part));
       probe = v::fma(part, v::zero(), probe);
     }
     const float scale = v::max_of(largest) * (1.0f / 127.0f) + v::sum(probe);

@@ -27,8 +27,8 @@ struct simd<isa::avx2> {
   static vec mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
   static vec div(vec a, vec b) { return _mm256_div_ps(a, b); }
   static vec fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-  static vec max(vec a, vec b) { return _mm256_max_ps(a, b); }
-  static vec min(vec a, vec b) { return _mm256_min_ps(a, b); }
+  static vec larger(vec a, vec b) { return _mm256_max_ps(a, b); }
+  static vec smaller(vec a, vec b) { return _mm256_min_ps(a, b); }
   static vec abs(vec a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
   static vec round(vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static vec scale_by_power(vec x, vec n) {

@@ -35,8 +35,8 @@ struct simd<isa::avx512> {
   static vec mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
   static vec div(vec a, vec b) { return _mm512_div_ps(a, b); }
   static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
-  static vec max(vec a, vec b) { return _mm512_max_ps(a, b); }
-  static vec min(vec a, vec b) { return _mm512_min_ps(a, b); }
+  static vec larger(vec a, vec b) { return _mm512_max_ps(a, b); }
+  static vec smaller(vec a, vec b) { return _mm512_min_ps(a, b); }
   static vec abs(vec a) {
     return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7fffffff)));
   }

@@ -12,7 +12,7 @@ template <class Isa>
 typename simd<Isa>::vec exp(typename simd<Isa>::vec x) {
   using v = simd<Isa>;
   const auto lowest = v::set1(-87.3f);
-  const auto clamped = v::min(v::set1(88.3f), v::max(lowest, x));
+  const auto clamped = v::smaller(v::set1(88.3f), v::larger(lowest, x));
   const auto n = v::round(v::mul(clamped, v::set1(1.44269504f)));
   auto r = v::fma(n, v::set1(-0.693145752f), clamped);
   r = v::fma(n, v::set1(-1.42860677e-6f), r);

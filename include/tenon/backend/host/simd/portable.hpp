@@ -64,10 +64,10 @@ struct simd<isa::portable> {
 #endif
   }
   /// The larger of the two; b where either is NaN.
-  static vec max(vec a, vec b) {
+  static vec larger(vec a, vec b) {
     return map([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
-  static vec min(vec a, vec b) {
+  static vec smaller(vec a, vec b) {
     return map([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
   static vec abs(vec a) {
