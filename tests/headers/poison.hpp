@@ -1,5 +1,6 @@
-// Macros that other people's headers define, in the shapes in which they define them. A header that is included after
-// this one must not use any of these names. Included after the system's headers, which are free to use them.
+// Macros that other people's headers define, in the shapes in which they define them. A header that is
+// included after this one must not use any of these names. Included after the system's headers, which are
+// free to use them.
 #pragma once
 
 // windows.h

@@ -129,7 +129,8 @@ BOOST_AUTO_TEST_CASE(a_valid_or_doubtful_file_is_opened) {
 BOOST_AUTO_TEST_CASE(no_file_makes_the_reader_allocate_by_its_word_or_take_long) {
   for (const tenon::test::bad_file& file : tenon::test::bad_files()) {
     BOOST_TEST_CONTEXT(file.name << ": " << file.why) {
-      const std::clock_t start = std::clock();  // of this process: what else the machine does is not the reader's fault
+      const std::clock_t start =
+          std::clock();  // of this process: what else the machine does is not the reader's fault
       std::size_t largest = 0;
       {
         const tenon::test::allocation_watch watch;

@@ -2,5 +2,6 @@
 #include <tenon/engine.hpp>
 
 struct number {};
-using engine = tenon::engine<tenon::model::llama, tenon::sampling::chain<tenon::sampling::temperature, number>>;
+using engine =
+    tenon::engine<tenon::model::llama, tenon::sampling::chain<tenon::sampling::temperature, number>>;
 int main() { return static_cast<int>(engine::description().size()); }

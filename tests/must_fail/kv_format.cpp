@@ -1,5 +1,6 @@
 // expect: tenon: kv<...> takes f32, f16 or bf16, for keys and for values
 #include <tenon/engine.hpp>
 
-using engine = tenon::engine<tenon::model::llama, tenon::precision::mixed<tenon::kv<tenon::f16, tenon::q8_0>>>;
+using engine =
+    tenon::engine<tenon::model::llama, tenon::precision::mixed<tenon::kv<tenon::f16, tenon::q8_0>>>;
 int main() { return static_cast<int>(engine::description().size()); }

@@ -6,6 +6,7 @@
 
 namespace sampling = tenon::sampling;
 
-void generate(std::string_view, const sampling::params<sampling::chain<sampling::temperature, sampling::top_p>>&) {}
+void generate(std::string_view,
+              const sampling::params<sampling::chain<sampling::temperature, sampling::top_p>>&) {}
 
 void caller() { generate("Once upon a time", {.temperature = 0.8f, .top_p = 0.9f, .min_p = 0.1f}); }

@@ -1,5 +1,6 @@
 // Joins words and numbers into one string, for messages. One call into code that is compiled once: chains of
-// std::string's operator+ are inlined at every use, and make up a good part of a program's size and compile time.
+// std::string's operator+ are inlined at every use, and make up a good part of a program's size and compile
+// time.
 #pragma once
 
 #include <charconv>
@@ -17,8 +18,8 @@ namespace detail {
 class concat_part {
  public:
   template <class Text>
-    requires std::convertible_to<const Text&, std::string_view>
-  concat_part(const Text& text) : text_(text) {}  // NOLINT: implicit, so that a list of parts can be written down
+  requires std::convertible_to<const Text&, std::string_view> concat_part(const Text& text)
+      : text_(text) {}  // NOLINT: implicit, so that a list of parts can be written down
   template <std::integral Number>
   concat_part(Number number) {  // NOLINT
     if constexpr (std::signed_integral<Number>) {
@@ -34,10 +35,12 @@ class concat_part {
 
  private:
   [[gnu::noinline, gnu::cold]] void write_signed(long long number) {
-    text_ = {digits_, static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof(digits_), number).ptr - digits_)};
+    text_ = {digits_, static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof(digits_), number).ptr -
+                                               digits_)};
   }
   [[gnu::noinline, gnu::cold]] void write_unsigned(unsigned long long number) {
-    text_ = {digits_, static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof(digits_), number).ptr - digits_)};
+    text_ = {digits_, static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof(digits_), number).ptr -
+                                               digits_)};
   }
 
   std::string_view text_;

@@ -20,7 +20,8 @@ class error : public std::runtime_error {
 /// A model file that cannot be used: broken, unsupported, or not what the engine was built for.
 class load_error : public error {
  public:
-  /// `file` is a path or "<memory>", `offset` the byte in it where the fault lies (0 when it is not in one place).
+  /// `file` is a path or "<memory>", `offset` the byte in it where the fault lies (0 when it is not in one
+  /// place).
   [[gnu::cold]] load_error(std::string file, std::uint64_t offset, const std::string& message)
       : error(offset != 0 ? concat(file, " (byte ", offset, "): ", message) : concat(file, ": ", message)),
         file_(std::move(file)),
@@ -34,7 +35,8 @@ class load_error : public error {
   std::uint64_t offset_;
 };
 
-/// A request that cannot be served: bad parameters, or a prompt that does not fit. Other requests are not touched.
+/// A request that cannot be served: bad parameters, or a prompt that does not fit. Other requests are not
+/// touched.
 class request_error : public error {
  public:
   using error::error;

@@ -1,5 +1,5 @@
-// A string with its length in its type: policies name themselves with it, and an engine's description is joined
-// from those names at compile time.
+// A string with its length in its type: policies name themselves with it, and an engine's description is
+// joined from those names at compile time.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,8 @@ template <unsigned long long Value>
 constexpr auto decimal() {
   fixed_string<detail::decimal_digits(Value)> digits;
   unsigned long long rest = Value;
-  for (std::size_t i = digits.size(); i-- > 0; rest /= 10) digits.text[i] = static_cast<char>('0' + rest % 10);
+  for (std::size_t i = digits.size(); i-- > 0; rest /= 10)
+    digits.text[i] = static_cast<char>('0' + rest % 10);
   return digits;
 }
 

@@ -1,5 +1,5 @@
-// Numbers of 16 bits, as storage: two bytes and their conversions to and from float. Arithmetic is done in float.
-// The conversions are exact (to float) and round to nearest even (from float), as IEEE 754 asks.
+// Numbers of 16 bits, as storage: two bytes and their conversions to and from float. Arithmetic is done in
+// float. The conversions are exact (to float) and round to nearest even (from float), as IEEE 754 asks.
 #pragma once
 
 #include <bit>
@@ -23,9 +23,10 @@ constexpr std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+  if (magnitude > 0x7f800000u)
+    return static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to 65536 or more
-  if (magnitude < 0x38800000u) {                                                    // below 2^-14: subnormal or zero
+  if (magnitude < 0x38800000u) {                                  // below 2^-14: subnormal or zero
     const float scaled = std::bit_cast<float>(magnitude) + 0.5f;  // 2^-24 is the last bit of 0.5's binade
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(scaled) - 0x3f000000u));
   }
@@ -41,7 +42,8 @@ constexpr float bfloat_to_float(std::uint16_t bfloat) {
 /// The bfloat16 nearest to `value`, ties to even.
 constexpr std::uint16_t float_to_bfloat(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // quiet NaN
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // quiet NaN
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 

@@ -1,5 +1,6 @@
-// What a weight format is: a type that names itself, says how many values a block holds and in how many bytes, and
-// decodes one block to fp32. Formats are types so that kernels, loaders and precision policies can be composed of them.
+// What a weight format is: a type that names itself, says how many values a block holds and in how many
+// bytes, and decodes one block to fp32. Formats are types so that kernels, loaders and precision policies can
+// be composed of them.
 #pragma once
 
 #include <concepts>
@@ -26,7 +27,7 @@ concept weight_format = requires(const std::byte* block, float* values) {
 
 /// A format with one value a block.
 template <class F>
-concept scalar_format = weight_format<F> && (F::block_size == 1);
+concept scalar_format = weight_format<F> &&(F::block_size == 1);
 
 /// Bytes of a row of `count` values; `count` is a multiple of the block size.
 template <weight_format F>

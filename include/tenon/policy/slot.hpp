@@ -1,4 +1,5 @@
-// The slots of an engine: for each there is one policy. A policy is a public class that names its slot and itself.
+// The slots of an engine: for each there is one policy. A policy is a public class that names its slot and
+// itself.
 #pragma once
 
 #include <concepts>

@@ -86,7 +86,8 @@ struct attention_tile {
     for (std::size_t i = visible; i % v::lanes != 0; ++i) row[i] = nothing;
 
     auto most = v::load(row);
-    for (std::size_t i = v::lanes; i < position_block; i += v::lanes) most = v::larger(most, v::load(row + i));
+    for (std::size_t i = v::lanes; i < position_block; i += v::lanes)
+      most = v::larger(most, v::load(row + i));
     const float before = largest[q];
     const float now = largest_of(before, most);
     auto sum = v::zero();
