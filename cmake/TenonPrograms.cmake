@@ -4,7 +4,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 add_library(tenon_program INTERFACE)
 target_link_libraries(tenon_program INTERFACE tenon::tenon)
-target_compile_options(tenon_program INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+target_compile_options(tenon_program INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror)
 set(TENON_NATIVE_FLAGS "")
 if(TENON_NATIVE)
   set(TENON_NATIVE_FLAGS -march=native)

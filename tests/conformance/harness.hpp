@@ -9,30 +9,18 @@
 #include <span>
 #include <sstream>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "reference/inputs.hpp"
 #include "reference/ops.hpp"
 #include "reference/quantise.hpp"
 #include "reference/tolerance.hpp"
+#include "support/instruction_sets.hpp"
 #include "tenon/backend/host/ops.hpp"
 
 namespace tenon::conformance {
 
-/// The instruction sets that this program tests: what the build can run. The program with the emulated
-/// AVX-512 tests nothing else.
-#if defined(TENON_TEST_EMULATES_AVX512)
-using instruction_sets = std::tuple<isa::avx512, isa::avx512_bf16>;
-#elif defined(TENON_HOST_AVX512_BF16)
-using instruction_sets = std::tuple<isa::portable, isa::avx2, isa::avx512, isa::avx512_bf16>;
-#elif defined(TENON_HOST_AVX512)
-using instruction_sets = std::tuple<isa::portable, isa::avx2, isa::avx512>;
-#elif defined(TENON_HOST_AVX2)
-using instruction_sets = std::tuple<isa::portable, isa::avx2>;
-#else
-using instruction_sets = std::tuple<isa::portable>;
-#endif
+using test::instruction_sets;
 
 /// A team and its scratch. run(op) calls op(op_context) on every thread, as a step of the engine does.
 class runner {
@@ -112,12 +100,38 @@ inline std::vector<float> values_of(const host::activations& x, std::size_t toke
       } else if (x.as_bf16()) {
         values.push_back(bfloat_to_float(x.halves[at]));
       } else {
-        values.push_back(x.scales[token * x.groups() + i / host::group_size] *
-                         static_cast<float>(x.quanta[at]));
+        const int quanta = 128 * x.quanta[at] + x.residuals[at];
+        values.push_back(x.scales[at / host::group_size] * 0x1p-7f * static_cast<float>(quanta));
       }
     }
   }
   return values;
+}
+
+/// What is wrong with group `at` of int8 activations as a quantisation of 32 values, or "". A group without
+/// the flag has one term, a refined one two; the sums are those of what the terms stand for.
+inline std::string fault_of_int8(const host::activations& x, std::size_t at, const float* values) {
+  const bool refined = x.refined[at] != 0;
+  const double scale = static_cast<double>(x.scales[at]), step = refined ? scale / 128 : scale;
+  float largest = 0;
+  int total = 0;
+  for (std::size_t i = 0; i < host::group_size; ++i) {
+    const int quantum = x.quanta[at * host::group_size + i],
+              residual = x.residuals[at * host::group_size + i];
+    const std::string place = "value " + std::to_string(i) + ": ";
+    if (!reference::int8_quant_fits(values[i], step, refined ? 128 * quantum + residual : quantum))
+      return place + "off by more than half a step";
+    if (quantum == -128 || residual < -64 || residual > 64) return place + "out of range";
+    if (!refined && residual != 0) return place + "a second term in a group without the flag";
+    largest = (std::max)(largest, std::fabs(values[i]));
+    total += 128 * quantum + residual;
+  }
+  // two roundings: 1 / 127, and the product
+  if (!(std::fabs(scale * 127 - static_cast<double>(largest)) <=
+        3 * reference::unit_f32 * static_cast<double>(largest)))
+    return "not the scale of its largest value";
+  if (x.totals[at] != total) return "totals are not those of the terms";
+  return x.sums[at] == x.scales[at] * 0x1p-7f * static_cast<float>(total) ? "" : "sums are not the totals'";
 }
 
 /// "" when every value is within its tolerance; else where the first fault is. NaN is a fault.

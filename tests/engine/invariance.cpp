@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_batch_changes_no_bit_of_any_request) {
 BOOST_AUTO_TEST_CASE(cutting_prompts_to_chunks_changes_no_bit) {
   for_tiny_models(
       [](const std::filesystem::path& file, const prompts& all, const std::vector<outcome>& expected) {
-        for (const std::size_t chunk : {1, 7, 16, 64}) {
+        for (const std::size_t chunk : {1u, 7u, 16u, 64u}) {
           BOOST_TEST_CONTEXT("chunks of " << chunk) {
             const engine_options options = {
                 .max_batch = 1, .context = tiny_context, .max_step_tokens = chunk, .threads = 2};
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(cancelling_others_changes_no_bit) {
 BOOST_AUTO_TEST_CASE(scores_have_the_same_bits_whatever_the_rows_of_a_step) {
   const std::vector<token_id> tokens = some_prompts(1, 60)[0];
   std::vector<std::vector<float>> expected;
-  for (const std::size_t rows : {1, 2, 4, 5, 9}) {
+  for (const std::size_t rows : {1u, 2u, 4u, 5u, 9u}) {
     fp32_engine engine = fp32_engine::load(tiny_model("hd80_4q2kv_v262"), {.max_batch = rows, .threads = 2});
     const auto logits = all_logits(engine, tokens);
     if (expected.empty()) expected = logits;

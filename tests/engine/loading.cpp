@@ -144,6 +144,7 @@ BOOST_AUTO_TEST_CASE(a_format_that_is_not_listed_is_refused_with_the_argument_to
   using only_q4_1 = precision::mixed<weights<q4_1>, activations<f32>, kv<f32>>;
   const auto file = io::gguf_file::open(tiny_model("base_5e5"));
   host::runtime<isa::native, model::llama, only_q4_1, cache::contiguous::view> runtime(1);
+  BOOST_CHECK_THROW(runtime.weight_bytes(file, model::describe_llama(file)), load_error);  // the plan's, too
   try {
     runtime.load(file, model::describe_llama(file), {});
     BOOST_TEST(false, "it loads");

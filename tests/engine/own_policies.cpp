@@ -5,7 +5,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,7 +64,7 @@ struct backwards {
   };
 };
 
-/// Adds to one token's logit.
+/// Adds to one token's logit; throws where that is NaN, as no stage should.
 struct nudge {
   static constexpr auto name = fixed_string("nudge");
   struct params {
@@ -70,6 +72,7 @@ struct nudge {
     float by = 0;
   };
   static void apply(sampling::candidates& c, const params& request) {
+    if (std::isnan(request.by)) throw std::domain_error("nudged by NaN");
     const auto at = std::find(c.ids().begin(), c.ids().end(), request.token);
     if (at != c.ids().end()) c.edit_logits()[static_cast<std::size_t>(at - c.ids().begin())] += request.by;
   }
@@ -147,6 +150,19 @@ BOOST_AUTO_TEST_CASE(a_stage_reads_its_own_parameters) {
              boost::test_tools::per_element());
   fp32_engine plain = fp32_engine::load(tiny_model("base_5e5"), {.context = 64, .threads = 2});
   BOOST_TEST(engine.take(c).value().tokens == greedy_tokens(plain, prompt, 5),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_throws_ends_its_request_and_no_other) {
+  own_engine engine = own_engine::load(tiny_model("base_5e5"), {.max_batch = 3, .context = 64, .threads = 2});
+  const std::vector<token_id> prompt = {107, 104, 111};
+  const request_id good = engine.submit(prompt, nudged(200, 1000.0f, 5));
+  const request_id bad = engine.submit(prompt, nudged(200, std::nanf(""), 5));
+  run_to_end(engine);
+  const auto failed = engine.take(bad).value();
+  BOOST_TEST(to_string(failed.finish) == "error");
+  BOOST_TEST(failed.error.find("a sampling stage threw an exception") != std::string::npos, failed.error);
+  BOOST_TEST(engine.take(good).value().tokens == std::vector<token_id>(5, 200),
              boost::test_tools::per_element());
 }
 

@@ -30,7 +30,8 @@ std::vector<std::byte> generated(const std::string& name) {
 std::uint64_t touch(const tenon::io::gguf_array& array) {
   std::uint64_t sum = array.size();
   if (array.element_type() == gguf_value_type::string) {
-    for (const auto text : array.strings()) sum += text.empty() ? 0 : static_cast<unsigned char>(text.back());
+    for (const auto text : array.strings())
+      sum += text.empty() ? 0u : static_cast<unsigned char>(text.back());
   } else if (array.element_type() == gguf_value_type::array) {
     for (const auto& row : array.arrays()) sum += touch(row);
   }

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(int8_blocks_of_zeros_and_of_awkward_values_are_right_quanti
         seed == 0 ? std::vector<float>(64, 0.0f) : reference::awkward_values(64, seed);
     const reference::int8_row row = reference::quantise_int8(x);
     for (std::size_t i = 0; i < x.size(); ++i)
-      BOOST_TEST(reference::int8_quant_fits(x[i], row.scale[i / 32], row.quant[i]),
+      BOOST_TEST(reference::int8_quant_fits(x[i], static_cast<double>(row.scale[i / 32]), row.quant[i]),
                  x[i] << " in a block of seed " << seed);
   }
 }

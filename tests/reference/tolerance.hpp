@@ -61,10 +61,12 @@ inline double dot_tolerance(std::size_t length, double magnitude, double operand
 /// 127 / amax and rounds the product (three roundings of a number up to 127).
 inline constexpr double int8_step = 0.5 + 3 * 127 * unit_f32;
 
-/// Whether `quant` is a right quantisation of `value` in a block with this scale.
-inline bool int8_quant_fits(float value, float scale, std::int8_t quant) {
-  const double step = static_cast<double>(scale);
-  return std::fabs(static_cast<double>(value) - step * quant) <= step * int8_step + flushed;
+/// A block whose scale is 2^-95 or less becomes zeros (store_group): its values are at most 127 times that.
+inline constexpr double int8_flushed = 127 * 0x1p-95;
+
+/// Whether `quanta` steps are a right quantisation of `value`.
+inline bool int8_quant_fits(float value, double step, int quanta) {
+  return std::fabs(static_cast<double>(value) - step * quanta) <= step * int8_step + int8_flushed;
 }
 
 /// A dot product of a weight row with activations that the kernel first quantises to int8 in blocks of 32,
@@ -80,7 +82,7 @@ inline double int8_dot_tolerance(std::span<const float> weights, std::span<const
   double magnitude = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double scale = static_cast<double>(row.scale[i / int8_block]);
-    quantisation += scale * int8_step * std::fabs(static_cast<double>(weights[i]));
+    quantisation += (scale * int8_step + int8_flushed) * std::fabs(static_cast<double>(weights[i]));
     magnitude += (std::fabs(static_cast<double>(x[i])) + scale) * static_cast<double>(terms[i]);
   }
   return quantisation + dot_tolerance(x.size(), magnitude);
@@ -122,13 +124,11 @@ inline double softmax_tolerance(std::size_t count, double range, float result) {
 /// `query_unit` is the unit roundoff of the type to which the kernel rounds q, `probability_unit` of that of
 /// the softmax's weights.
 ///
-///   scores    off by t = scale * dot_tolerance + 2 roundings; the largest t counts for all
-///   weights   relative error 2 (t + 3 u range + r exp_error), numerator and denominator: an online softmax
-///   multiplies
-///             by one more exponential whenever the running maximum grows. r - 2 is how often that happens
-///             when positions come one by one, more often than with any tile; one exponential is the weight's
-///             own, one joins splits
-///   output    sum of p_j v_j: the weights' error and gamma(2 visible + 4) times sum p_j |v_j|
+/// - scores: off by t = scale * dot_tolerance + 2 roundings; the largest t counts for all
+/// - weights: relative error 2 (t + 3 u range + r exp_error), numerator and denominator. An online softmax multiplies
+///   by one more exponential whenever the running maximum grows; r - 2 is how often that happens when positions come
+///   one by one, more often than with any tile; one exponential is the weight's own, one joins splits.
+/// - output: sum of p_j v_j: the weights' error and gamma(2 visible + 4) times sum p_j |v_j|
 inline std::vector<double> attention_tolerance(std::span<const float> query, std::span<const float> keys,
                                                std::span<const float> values, const attention_shape& shape,
                                                std::size_t head, std::size_t visible, double scale,

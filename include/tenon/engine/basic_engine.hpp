@@ -2,8 +2,6 @@
 // step() is one turn of the wheel from scheduler to text.
 #pragma once
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +16,8 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
+#include "tenon/engine/admission.hpp"
+#include "tenon/engine/capacity.hpp"
 #include "tenon/engine/generation.hpp"
 #include "tenon/engine/options.hpp"
 #include "tenon/engine/request.hpp"
@@ -25,7 +25,6 @@
 #include "tenon/model/llama.hpp"
 #include "tenon/policy/compose.hpp"
 #include "tenon/sample/sampler.hpp"
-#include "tenon/sample/validate.hpp"
 #include "tenon/text/chat_template.hpp"
 #include "tenon/text/tokenizer_gguf.hpp"
 
@@ -102,13 +101,12 @@ class basic_engine {
   /// The memory that an engine of this type needs for a file, without loading it. Throws load_error.
   [[gnu::cold]] static memory_plan plan(const io::gguf_file& file, const engine_options& options = {}) {
     const model::description description = describe(file);
-    const capacities size = capacities_for(description.shape, options);
-    return {runtime::weight_bytes(file, description), runtime::cache_bytes(description, size.step),
-            runtime::workspace_bytes(file, description, size.step)};
+    const step_capacity size = capacity_for<Batching, cache_manager>(description.shape, options).step;
+    return {runtime::weight_bytes(file, description), runtime::cache_bytes(description, size),
+            runtime::workspace_bytes(file, description, size)};
   }
 
-  // -- requests
-  // -------------------------------------------------------------------------------------------------------
+  // -- requests --
 
   /// Adds a request for a prompt in plain text: what looks like a control token in it is text. Throws
   /// request_error for bad parameters or a prompt that does not fit; other requests are not touched.
@@ -200,23 +198,22 @@ class basic_engine {
     return generate_from(prompt, std::move(request));
   }
 
-  // -- the model
-  // ------------------------------------------------------------------------------------------------------
+  // -- the model --
 
   const text::tokenizer& tokenizer() const { return tokenizer_; }
   const model::shape& shape() const { return description_.shape; }
-  std::size_t context() const { return context_; }
-  std::size_t max_batch() const { return max_batch_; }
+  std::size_t context() const { return size_.context; }
+  std::size_t max_batch() const { return size_.max_batch; }
   int threads() const { return runtime_.threads(); }
 
   /// The logits after each of the tokens, as one sequence that nobody else sees: row i is [vocabulary] after
   /// token i, given to `each(i, logits)`. For perplexity and tests. Throws request_error while requests run.
   void score(std::span<const token_id> tokens, const score_callback& each) {
     if (!idle()) throw request_error("score() needs an idle engine; wait until the requests have ended");
-    check_prompt(tokens);
+    limits_.check_prompt(tokens);
     if (!cache_.reserve(0, tokens.size()))
       throw request_error("the cache has no room for the tokens to score");
-    const std::size_t rows = max_batch_;
+    const std::size_t rows = size_.max_batch;
     for (std::size_t first = 0; first < tokens.size(); first += rows) {
       const std::size_t count = (std::min)(rows, tokens.size() - first);
       std::vector<std::size_t> positions(count), sampled(count);
@@ -236,18 +233,12 @@ class basic_engine {
   using active = active_request<params>;
   using sampler = sampling::sampler<Sampling>;
 
-  struct capacities {
-    std::size_t max_batch, context;
-    step_capacity step;
-  };
-
   [[gnu::cold]] basic_engine(const io::gguf_file& file, const engine_options& options)
       : description_(describe(file)),
         tokenizer_(text::tokenizer::from_gguf(file)),
-        max_batch_(capacities_for(description_.shape, options).max_batch),
-        context_(capacities_for(description_.shape, options).context),
-        cache_({max_batch_, context_}),
-        scheduler_(max_batch_, capacities_for(description_.shape, options).step.max_tokens),
+        size_(capacity_for<Batching, cache_manager>(description_.shape, options)),
+        cache_({size_.max_batch, size_.context}),
+        scheduler_(size_.max_batch, size_.step.max_tokens),
         runtime_(options.threads) {
     if (tokenizer_.size() > description_.shape.vocabulary) {
       throw file.fault(0, concat("there are ", tokenizer_.size(), " tokens, but the embedding matrix has ",
@@ -258,15 +249,13 @@ class basic_engine {
     } catch (const load_error& fault) {  // a model without one can still complete text
       chat_fault_ = fault;
     }
-    for (std::size_t id = 0; id < tokenizer_.size(); ++id) {
-      longest_token_ = (std::max)(longest_token_, tokenizer_.bytes(static_cast<token_id>(id)).size());
-    }
+    limits_ = {size_.context, tokenizer_.size(), longest_token(tokenizer_)};
     runtime_.load(file, description_, options.progress);
-    runtime_.allocate(capacities_for(description_.shape, options).step);
-    views_.reserve(max_batch_);
-    sampled_.reserve(max_batch_);
-    choices_.resize(max_batch_);
-    ended_.reserve(max_batch_);
+    runtime_.allocate(size_.step);
+    views_.reserve(size_.max_batch);
+    sampled_.reserve(size_.max_batch);
+    choices_.resize(size_.max_batch);
+    ended_.reserve(size_.max_batch);
     for (int i = 0; i < runtime_.threads(); ++i) scratch_.emplace_back(tokenizer_.size());
   }
 
@@ -282,19 +271,6 @@ class basic_engine {
     return read;
   }
 
-  static capacities capacities_for(const model::shape& shape, const engine_options& options) {
-    constexpr std::size_t default_context = 4096, default_step_tokens = 512;
-    capacities size;
-    size.max_batch = options.max_batch != 0 ? (std::min)(options.max_batch, std::size_t{Batching::max_batch})
-                                            : std::size_t{Batching::max_batch};
-    size.context = options.context != 0 ? (std::min)(options.context, shape.context)
-                                        : (std::min)(shape.context, default_context);
-    const std::size_t tokens = options.max_step_tokens != 0 ? options.max_step_tokens : default_step_tokens;
-    size.step = {size.max_batch, (std::max)(tokens, size.max_batch),
-                 cache_manager({size.max_batch, size.context}).rows()};
-    return size;
-  }
-
   template <class Prompt>
   generation<basic_engine> generate_from(Prompt prompt, params request) {
     return generation<basic_engine>(*this, [&](request_callbacks callbacks) {
@@ -307,67 +283,14 @@ class basic_engine {
     return found == requests_.end() ? nullptr : found->second.get();
   }
 
-  [[gnu::cold]] void check_prompt(std::span<const token_id> prompt) const {
-    if (prompt.empty()) throw request_error("the prompt is empty; give at least one token");
-    if (prompt.size() > context_) {
-      throw request_error(concat("the prompt has ", prompt.size(), " tokens, but the context holds ",
-                                 context_, "; shorten it, or load the engine with a larger context"));
-    }
-    for (const token_id token : prompt) {
-      if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
-        throw request_error(concat("the prompt has the token ", token, ", but the vocabulary ends at ",
-                                   tokenizer_.size() - 1));
-      }
-    }
-  }
-
   [[gnu::cold]] request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
                                measure::clock::time_point arrival) {
-    check_prompt(prompt);
-    if (prompt.size() == context_) {
-      throw request_error(concat("the prompt fills the context of ", context_,
-                                 " tokens, which leaves no room for an answer; shorten it"));
-    }
-    sampling::validate(request);
-    for (const token_id token : request.stop_token_ids) {
-      if (token < 0 || static_cast<std::size_t>(token) >= tokenizer_.size()) {
-        throw request_error(
-            concat("stop_token_ids has ", token, ", but the vocabulary ends at ", tokenizer_.size() - 1));
-      }
-    }
-    auto made = std::make_unique<active>();
-    made->stops = text::stop_matcher(request.stop);
-    made->prompt_size = prompt.size();
-    made->limit = (std::min)(context_, prompt.size() + static_cast<std::size_t>(request.max_tokens));
-    made->sequence.tokens = std::move(prompt);
-    made->sequence.tokens.reserve(made->limit);
-    if (!request.ignore_eos) {
-      made->ends.assign(tokenizer_.end_of_generation().begin(), tokenizer_.end_of_generation().end());
-    }
-    made->ends.insert(made->ends.end(), request.stop_token_ids.begin(), request.stop_token_ids.end());
-    std::size_t longest_stop = 0;
-    for (const std::string& stop : request.stop) longest_stop = (std::max)(longest_stop, stop.size());
-    const std::size_t piece_bytes = 3 * (longest_token_ + 4);  // each byte may become U+FFFD
-    made->detokenizer.reserve(longest_token_);
-    made->stops.reserve(piece_bytes);
-    made->text.reserve(2 * (piece_bytes + longest_stop));
-    made->seed = request.seed ? *request.seed : next_seed();
-    made->params = std::move(request);
-    made->callbacks = std::move(callbacks);
+    auto made = admit(limits_, tokenizer_, std::move(prompt), std::move(request), std::move(callbacks));
     made->times.arrival = arrival;
-    made->times.prompt_tokens = made->prompt_size;
     made->sequence.id = ++last_id_;
     active& placed = *requests_.emplace(last_id_, std::move(made)).first->second;
     scheduler_.add(placed.sequence);
     return last_id_;
-  }
-
-  static std::uint64_t next_seed() {
-    std::uint64_t seed = 0;
-    if (::getentropy(&seed, sizeof seed) != 0) {
-      throw request_error("the system has no random numbers to give; set the request's seed");
-    }
-    return seed;
   }
 
   /// The requests whose rows are sampled in this step, in the order of the rows.
@@ -377,12 +300,17 @@ class basic_engine {
     for (const std::size_t row : plan.sampled_rows) sampled_.push_back(find(owners[plan.span_of(row)]->id));
   }
 
-  /// Draws the next token of a row; runs on the backend's threads, each row by itself.
-  void choose(std::size_t i, std::span<const float> logits, int thread) {
+  /// Draws the next token of a row; runs on the backend's threads, each row by itself. What a stage throws
+  /// ends its request: an exception that left a thread would end the program.
+  void choose(std::size_t i, std::span<const float> logits, int thread) noexcept {
     const active& request = *sampled_[i];
-    choices_[i] =
-        sampler::sample(logits.first(tokenizer_.size()), request.params, request.seed, request.generated(),
-                        scratch_[static_cast<std::size_t>(thread)], request.banned());
+    try {
+      choices_[i] =
+          sampler::sample(logits.first(tokenizer_.size()), request.params, request.seed, request.generated(),
+                          scratch_[static_cast<std::size_t>(thread)], request.banned());
+    } catch (...) {
+      choices_[i] = {-1, sampling::fault::stage_threw};
+    }
   }
 
   void deliver(active& request, const sampling::result& choice) {
@@ -430,9 +358,8 @@ class basic_engine {
   text::tokenizer tokenizer_;
   std::optional<text::chat_template> chat_;
   std::optional<load_error> chat_fault_;  // why there is no template
-  std::size_t longest_token_ = 0;
-  std::size_t max_batch_;
-  std::size_t context_;
+  engine_capacity size_;
+  request_limits limits_;
   cache_manager cache_;
   static_scheduler scheduler_;
   runtime runtime_;

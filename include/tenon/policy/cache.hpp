@@ -27,11 +27,11 @@ concept layout_view = std::is_trivially_copyable_v<V> && requires(const V& view,
 };
 
 /// A manager gives rows to slots.
-///   manager(geometry)
-///   rows()                   rows to allocate for each layer and head
-///   reserve(slot, tokens)    makes the slot hold `tokens` positions; false, and nothing changed, when there
-///   is no room release(slot)            takes its rows back view(slot)               valid until the slot is
-///   reserved again or released
+/// - manager(geometry)
+/// - rows(): rows to allocate for each layer and head
+/// - reserve(slot, tokens): makes the slot hold `tokens` positions; false, and nothing changed, when there is no room
+/// - release(slot): takes its rows back
+/// - view(slot): valid until the slot is reserved again or released
 template <class M>
 concept layout_manager = std::constructible_from<M, geometry> &&
     requires(M manager, const M& constant, std::size_t slot) {

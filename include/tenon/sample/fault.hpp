@@ -7,7 +7,7 @@
 namespace tenon::sampling {
 
 /// Why a row gave no token.
-enum class fault : std::uint8_t { none, nan_logits, nothing_possible };
+enum class fault : std::uint8_t { none, nan_logits, nothing_possible, stage_threw };
 
 /// The fault in words, for the request's error.
 constexpr std::string_view message(fault f) {
@@ -17,6 +17,8 @@ constexpr std::string_view message(fault f) {
              "be chosen";
     case fault::nothing_possible:
       return "no token is possible: all logits are -inf, banned, or dropped by a sampling stage";
+    case fault::stage_threw:
+      return "a sampling stage threw an exception; apply() must not";
     case fault::none:
       break;
   }

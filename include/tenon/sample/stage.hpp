@@ -56,22 +56,18 @@ constexpr bool can_apply() {
 }  // namespace detail
 
 /// A step of a sampling chain: a public class with
-///   name       what descriptions call it, a fixed_string
-///   apply      a static function that drops candidates or edits logits. It must depend on nothing but its
-///   arguments.
+/// - name: what descriptions call it, a fixed_string
+/// - apply: a static function that drops candidates or edits logits. It must depend on nothing but its arguments,
+///   and must not throw (the request would end in an error).
 /// and, where it needs them,
-///   params     an aggregate of its own request fields, with defaults. apply(candidates&, const params&) gets
-///   it; the
-///              caller gives it as .custom. For input at run time it lists its fields in
-///                template <class Self, class F> static void for_each_field(Self& self, F&& f) { f("alpha",
-///                self.alpha); }
-///   reads      the fields of the request that the stage reads, as field::top_p | field::min_p. apply then
-///   gets the whole
-///              request, as apply(candidates&, const auto& request); its own params are in request.custom.
-///   validate   validate(const params&), or with `reads` validate(const auto& request): throws request_error
-///   keeps_best true when the best candidate always stays the best (a filter that cuts at the bottom). A
-///   temperature of 0
-///              can then skip the stage.
+/// - params: an aggregate of its own request fields, with defaults. apply(candidates&, const params&) gets it; the
+///   caller gives it as .custom. For input at run time it lists its fields in
+///   template <class Self, class F> static void for_each_field(Self& self, F&& f) { f("alpha", self.alpha); }
+/// - reads: the fields of the request that the stage reads, as field::top_p | field::min_p. apply then gets the
+///   whole request, as apply(candidates&, const auto& request); its own params are in request.custom.
+/// - validate: validate(const params&), or with `reads` validate(const auto& request): throws request_error
+/// - keeps_best: true when the best candidate always stays the best (a filter that cuts at the bottom). A
+///   temperature of 0 can then skip the stage.
 template <class Stage>
 concept sampling_stage = requires {
   { Stage::name } -> std::convertible_to<std::string_view>;

@@ -53,8 +53,7 @@ void check_packing(std::size_t rows, std::size_t columns) {
         for (std::size_t k = 0; k < host::group_size; ++k) {
           const std::size_t column = group * host::group_size + k;
           const float right = at < rows && column < columns ? expected[column] : 0.0f;  // padding is zeros
-          const float seen =
-              host::panel_layout<Isa, Format>::value(bytes, static_cast<int>(r), static_cast<int>(k));
+          const float seen = host::panel_layout<Isa, Format>::value(bytes, r, k);
           wrong_values += seen != right;
           wrong_kernels += decoded[k * host::panel_rows + r] != right;
         }

@@ -8,7 +8,7 @@ using namespace tenon;
 namespace {
 
 std::size_t bytes_of(const host::activations& x) {
-  return x.values.size() * 4 + x.halves.size() * 2 + x.quanta.size() +
+  return x.values.size() * 4 + x.halves.size() * 2 + x.quanta.size() + x.residuals.size() + x.refined.size() +
          (x.scales.size() + x.sums.size() + x.totals.size()) * 4;
 }
 

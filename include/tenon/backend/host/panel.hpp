@@ -23,9 +23,9 @@ constexpr std::size_t round_up(std::size_t count, std::size_t multiple) {
 constexpr std::size_t groups_of(std::size_t count) { return (count + group_size - 1) / group_size; }
 
 /// The layout of one group of one panel (32 rows x 32 values) for a weight format:
-///   group_bytes                          bytes of a group
-///   pack(rows, group, out)               gathers block `group` of 32 rows into the layout; a null row is
-///   zeros value(group, row, k)                 one weight, as fp32: for embeddings and tests
+/// - group_bytes: bytes of a group
+/// - pack(rows, group, out): gathers block `group` of 32 rows into the layout; a null row is zeros
+/// - value(group, row, k): one weight, as fp32: for embeddings and tests
 template <class Isa, weight_format Format>
 struct panel_layout;
 
@@ -33,10 +33,10 @@ namespace detail {
 
 /// 32 fp16 values, one for each row of a panel.
 struct row_halves {
-  static std::uint16_t get(const std::uint8_t* halves, int row) {
+  static std::uint16_t get(const std::uint8_t* halves, std::size_t row) {
     return static_cast<std::uint16_t>(halves[2 * row] | halves[2 * row + 1] << 8);
   }
-  static void copy(std::uint8_t* halves, int row, const std::byte* bits) {
+  static void copy(std::uint8_t* halves, std::size_t row, const std::byte* bits) {
     std::memcpy(halves + 2 * row, bits, 2);
   }
   static constexpr std::size_t bytes = 2 * panel_rows;
@@ -50,7 +50,7 @@ struct row_halves {
 /// 32 scales, and 32 minima where the format has them, all fp16 as in the file: no byte more than the file.
 template <class Isa, class Format, bool HasMinimum>
 struct nibble_layout {
-  static constexpr int lanes = Isa::lanes;
+  static constexpr std::size_t lanes = Isa::lanes;
   static constexpr bool has_minimum = HasMinimum;
   static constexpr std::size_t scales_at = panel_rows * group_size / 2;
   static constexpr std::size_t minima_at = scales_at + detail::row_halves::bytes;
@@ -58,18 +58,18 @@ struct nibble_layout {
 
   static void pack(const std::byte* const (&rows)[panel_rows], std::size_t group, std::uint8_t* out) {
     std::memset(out, 0, group_bytes);
-    for (int row = 0; row < panel_rows; ++row) {
+    for (std::size_t row = 0; row < panel_rows; ++row) {
       if (rows[row] == nullptr) continue;
       const std::byte* block = rows[row] + group * Format::block_bytes;
       detail::row_halves::copy(out + scales_at, row, block);
       if constexpr (HasMinimum) detail::row_halves::copy(out + minima_at, row, block + 2);
       const std::byte* pairs = block + (HasMinimum ? 4 : 2);
-      for (int j = 0; j < 4; ++j) std::memcpy(out + word_at(row, j), pairs + 4 * j, 4);
+      for (std::size_t j = 0; j < 4; ++j) std::memcpy(out + word_at(row, j), pairs + 4 * j, 4);
     }
   }
 
-  static float value(const std::uint8_t* group, int row, int k) {
-    const std::uint8_t pair = group[word_at(row, k % 16 / 4) + static_cast<std::size_t>(k % 4)];
+  static float value(const std::uint8_t* group, std::size_t row, std::size_t k) {
+    const std::uint8_t pair = group[word_at(row, k % 16 / 4) + k % 4];
     const float quantum = static_cast<float>(k < 16 ? pair & 15 : pair >> 4);
     const float scale = half_to_float(detail::row_halves::get(group + scales_at, row));
     if constexpr (HasMinimum) {
@@ -95,28 +95,28 @@ struct panel_layout<Isa, q4_1> : nibble_layout<Isa, q4_1, true> {};
 /// 128 added.
 template <class Isa>
 struct panel_layout<Isa, q8_0> {
-  static constexpr int lanes = Isa::lanes;
+  static constexpr std::size_t lanes = Isa::lanes;
   static constexpr std::uint8_t bias = isa::unsigned_weights<Isa> ? 0x80 : 0;
   static constexpr std::size_t scales_at = panel_rows * group_size;
   static constexpr std::size_t group_bytes = scales_at + detail::row_halves::bytes;
 
   static void pack(const std::byte* const (&rows)[panel_rows], std::size_t group, std::uint8_t* out) {
     std::memset(out, 0, group_bytes);
-    for (int row = 0; row < panel_rows; ++row) {
+    for (std::size_t row = 0; row < panel_rows; ++row) {
       if (rows[row] == nullptr) continue;
       const std::byte* block = rows[row] + group * q8_0::block_bytes;
       detail::row_halves::copy(out + scales_at, row, block);
-      for (int j = 0; j < 8; ++j) {
-        for (int b = 0; b < 4; ++b) {
+      for (std::size_t j = 0; j < 8; ++j) {
+        for (std::size_t b = 0; b < 4; ++b) {
           const auto weight = static_cast<std::uint8_t>(block[2 + 4 * j + b]);
-          out[word_at(row, j) + static_cast<std::size_t>(b)] = weight ^ bias;
+          out[word_at(row, j) + b] = weight ^ bias;
         }
       }
     }
   }
 
-  static float value(const std::uint8_t* group, int row, int k) {
-    const std::uint8_t byte = group[word_at(row, k / 4) + static_cast<std::size_t>(k % 4)] ^ bias;
+  static float value(const std::uint8_t* group, std::size_t row, std::size_t k) {
+    const std::uint8_t byte = group[word_at(row, k / 4) + k % 4] ^ bias;
     return half_to_float(detail::row_halves::get(group + scales_at, row)) *
            static_cast<float>(static_cast<std::int8_t>(byte));
   }
@@ -145,10 +145,9 @@ struct panel_layout<Isa, Format> {
     }
   }
 
-  static float value(const std::uint8_t* group, int row, int k) {
+  static float value(const std::uint8_t* group, std::size_t row, std::size_t k) {
     float decoded = 0;
-    Format::decode(reinterpret_cast<const std::byte*>(group + (k * panel_rows + row) *
-                                                                  static_cast<int>(Format::block_bytes)),
+    Format::decode(reinterpret_cast<const std::byte*>(group + (k * panel_rows + row) * Format::block_bytes),
                    &decoded);
     return decoded;
   }

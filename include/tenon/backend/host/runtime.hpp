@@ -76,11 +76,13 @@ class runtime {
     });
   }
 
-  /// Bytes for a file's weights, a cache and a workspace, before anything is loaded.
+  /// Bytes for a file's weights, a cache and a workspace, before anything is loaded. Throws load_error for a
+  /// file that would not load.
   static std::size_t weight_bytes(const io::gguf_file& file, const model::description& description) {
     std::size_t bytes = 0;
     const model::llama_tensors tensors(file, description.shape);  // the loop would not keep a temporary alive
     for (const model::tensor_use& use : tensors.uses()) {
+      detail::check_format<formats>(file, use);
       if (use.rows == 0) bytes += use.columns * sizeof(float);
       formats::visit(use.tensor->type, [&]<class Format>() {
         if (use.rows != 0) bytes += matrix::bytes_of<Isa, Format>(use.rows, use.columns);

@@ -24,14 +24,15 @@ struct group_decoder {
         const auto scale = v::load_half(halves + tile * v::lanes);
         float* rows = out + tile * v::lanes;
         if constexpr (Format::gguf_type == q8_0::gguf_type) {
-          for (int k = 0; k < group_size; ++k) {
+          for (std::size_t k = 0; k < group_size; ++k) {
             const std::uint8_t* words = group + layout::word_at(tile * v::lanes, k / 4);
-            v::store(rows + k * panel_rows, v::mul(scale, v::bytes(words, k % 4, layout::bias)));
+            v::store(rows + k * panel_rows,
+                     v::mul(scale, v::bytes(words, static_cast<int>(k % 4), layout::bias)));
           }
         } else {
-          for (int k = 0; k < group_size; ++k) {
+          for (std::size_t k = 0; k < group_size; ++k) {
             const std::uint8_t* words = group + layout::word_at(tile * v::lanes, k % 16 / 4);
-            const auto quantum = v::nibbles(words, k % 4 * 8 + (k < 16 ? 0 : 4));
+            const auto quantum = v::nibbles(words, static_cast<int>(k % 4 * 8 + (k < 16 ? 0 : 4)));
             if constexpr (layout::has_minimum) {
               const auto minimum = v::load_half(halves + panel_rows + tile * v::lanes);
               v::store(rows + k * panel_rows, v::fma(scale, quantum, minimum));

@@ -30,9 +30,14 @@ namespace detail {
 /// unrolled loop, and spills every product to the stack on the way.
 [[gnu::always_inline]] inline void avx2_settle(__m256i& sum) { asm("" : "+x"(sum)); }
 
-/// Adds neighbouring 16-bit sums and makes floats of them.
-[[gnu::always_inline]] inline __m256 avx2_finish(__m256i pairs) {
-  return _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+/// Adds neighbouring 16-bit sums.
+[[gnu::always_inline]] inline __m256i avx2_dot(__m256i pairs) {
+  return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+
+/// 128 * dot + rest: the products of both terms of a refined group, in units of scale / 128.
+[[gnu::always_inline]] inline __m256i avx2_refine(__m256i dot, __m256i rest) {
+  return _mm256_add_epi32(_mm256_slli_epi32(dot, 7), rest);
 }
 
 }  // namespace detail
@@ -53,36 +58,48 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
                      float* acc) {
     __m256 sum[T][tiles];
     unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { sum[t][i] = _mm256_setzero_ps(); }); });
-    const std::int8_t* quanta = x.quanta.data() + token * x.stride;
     const float* scales = x.scales.data() + token * x.groups();
     const float* sums = x.sums.data() + token * x.groups();
     const __m256i low = _mm256_set1_epi8(15);
     for (std::size_t g = 0; g < groups; ++g, panel += layout::group_bytes) {
       for (std::size_t line = 0; line < layout::group_bytes; line += 64)
         _mm_prefetch(panel + 4096 + line, _MM_HINT_T0);
+      const bool refined = x.any_refined<T>(token, g);
+      const std::int8_t* quanta = x.quanta.data() + token * x.stride + g * group_size;
+      const std::int8_t* residuals = x.residuals.data() + token * x.stride + g * group_size;
       unrolled<tiles>([&](auto tile) {
-        __m256i pairs[T];
-        unrolled<4>([&](auto j) {
-          const __m256i both = detail::avx2_load(panel + tile * v::lanes * 16 + j * 32);
-          const __m256i first = _mm256_and_si256(both, low);
-          const __m256i second = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
-          unrolled<T>([&](auto t) {
-            const std::int8_t* group = quanta + t * x.stride + g * group_size;
-            const __m256i a = _mm256_maddubs_epi16(first, detail::avx2_word(group, j));
-            const __m256i b = _mm256_maddubs_epi16(second, detail::avx2_word(group, j + 4));
-            if constexpr (j == 0) {
-              pairs[t] = _mm256_add_epi16(a, b);
-            } else {
-              pairs[t] = _mm256_add_epi16(pairs[t], _mm256_add_epi16(a, b));
-            }
-            detail::avx2_settle(pairs[t]);
+        const auto dots = [&](const std::int8_t* values, __m256i(&dot)[T]) __attribute__((always_inline)) {
+          unrolled<4>([&](auto j) {
+            const __m256i both = detail::avx2_load(panel + tile * v::lanes * 16 + j * 32);
+            const __m256i first = _mm256_and_si256(both, low);
+            const __m256i second = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
+            unrolled<T>([&](auto t) {
+              const std::int8_t* group = values + t * x.stride;
+              const __m256i a = _mm256_maddubs_epi16(first, detail::avx2_word(group, j));
+              const __m256i b = _mm256_maddubs_epi16(second, detail::avx2_word(group, j + 4));
+              if constexpr (j == 0) {
+                dot[t] = _mm256_add_epi16(a, b);
+              } else {
+                dot[t] = _mm256_add_epi16(dot[t], _mm256_add_epi16(a, b));
+              }
+              detail::avx2_settle(dot[t]);
+            });
           });
-        });
-        const __m256 scale = scale_of(panel, tile), minimum = minimum_of(panel, tile, scale);
+          unrolled<T>([&](auto t) { dot[t] = detail::avx2_dot(dot[t]); });
+        };
+        __m256i dot[T];
+        dots(quanta, dot);
+        __m256 scale = scale_of(panel, tile);
+        const __m256 minimum = minimum_of(panel, tile, scale);
+        if (refined) {
+          __m256i rest[T];
+          dots(residuals, rest);
+          unrolled<T>([&](auto t) { dot[t] = detail::avx2_refine(dot[t], rest[t]); });
+          scale = _mm256_mul_ps(scale, _mm256_set1_ps(0x1p-7f));
+        }
         unrolled<T>([&](auto t) {
           const std::size_t at = t * x.groups() + g;
-          sum[t][tile] =
-              accumulate(detail::avx2_finish(pairs[t]), scale, minimum, scales[at], sums[at], sum[t][tile]);
+          sum[t][tile] = accumulate(dot[t], scale, minimum, scales[at], sums[at], sum[t][tile]);
         });
       });
     }
@@ -115,7 +132,6 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
   template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
-    const std::int8_t* quanta = x.quanta.data() + token * x.stride;
     const float* scales = x.scales.data() + token * x.groups();
     const float* sums = x.sums.data() + token * x.groups();
     constexpr std::size_t together = 2;  // tiles: a broadcast word then serves two products
@@ -128,33 +144,48 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
       const std::uint8_t* group = scratch;
       for (std::size_t g = first; g < last; ++g, group += scratch_bytes) {
         const std::uint8_t* words = group + tile * v::lanes * group_size;
-        __m256i pairs[T][together];
-        unrolled<8>([&](auto j) {
-          __m256i weights[together];
-          unrolled<together>(
-              [&](auto i) { weights[i] = detail::avx2_load(words + i * v::lanes * group_size + j * 32); });
-          unrolled<T>([&](auto t) {
-            const __m256i word = detail::avx2_word(quanta + t * x.stride + g * group_size, j);
-            unrolled<together>([&](auto i) {
-              const __m256i p = _mm256_maddubs_epi16(weights[i], word);
-              if constexpr (j == 0) {
-                pairs[t][i] = p;
-              } else {
-                pairs[t][i] = _mm256_add_epi16(pairs[t][i], p);
-              }
-              detail::avx2_settle(pairs[t][i]);
+        const auto dots = [&](const buffer<std::int8_t>& values, __m256i(&dot)[T][together])
+            __attribute__((always_inline)) {
+          const std::int8_t* rows = values.data() + token * x.stride + g * group_size;
+          unrolled<8>([&](auto j) {
+            __m256i weights[together];
+            unrolled<together>(
+                [&](auto i) { weights[i] = detail::avx2_load(words + i * v::lanes * group_size + j * 32); });
+            unrolled<T>([&](auto t) {
+              const __m256i word = detail::avx2_word(rows + t * x.stride, j);
+              unrolled<together>([&](auto i) {
+                const __m256i p = _mm256_maddubs_epi16(weights[i], word);
+                if constexpr (j == 0) {
+                  dot[t][i] = p;
+                } else {
+                  dot[t][i] = _mm256_add_epi16(dot[t][i], p);
+                }
+                detail::avx2_settle(dot[t][i]);
+              });
             });
           });
-        });
+          unrolled<T>(
+              [&](auto t) { unrolled<together>([&](auto i) { dot[t][i] = detail::avx2_dot(dot[t][i]); }); });
+        };
+        __m256i dot[T][together];
+        dots(x.quanta, dot);
+        float unit = 1.0f;
+        if (x.any_refined<T>(token, g)) {
+          __m256i rest[T][together];
+          dots(x.residuals, rest);
+          unrolled<T>([&](auto t) {
+            unrolled<together>([&](auto i) { dot[t][i] = detail::avx2_refine(dot[t][i], rest[t][i]); });
+          });
+          unit = 0x1p-7f;
+        }
         const float* factors =
             reinterpret_cast<const float*>(group + panel_rows * group_size) + tile * v::lanes;
         unrolled<together>([&](auto i) {
-          const __m256 scale = v::load(factors + i * v::lanes),
+          const __m256 scale = _mm256_mul_ps(v::load(factors + i * v::lanes), _mm256_set1_ps(unit)),
                        minimum = v::load(factors + panel_rows + i * v::lanes);
           unrolled<T>([&](auto t) {
             const std::size_t at = t * x.groups() + g;
-            sum[t][i] =
-                accumulate(detail::avx2_finish(pairs[t][i]), scale, minimum, scales[at], sums[at], sum[t][i]);
+            sum[t][i] = accumulate(dot[t][i], scale, minimum, scales[at], sums[at], sum[t][i]);
           });
         });
       }
@@ -177,9 +208,9 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
       return _mm256_mul_ps(scale, _mm256_set1_ps(-8.0f));
     }
   }
-  [[gnu::always_inline]] static __m256 accumulate(__m256 dot, __m256 scale, __m256 minimum, float x_scale,
+  [[gnu::always_inline]] static __m256 accumulate(__m256i dot, __m256 scale, __m256 minimum, float x_scale,
                                                   float x_sum, __m256 sum) {
-    sum = _mm256_fmadd_ps(dot, _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), sum);
+    sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), sum);
     return _mm256_fmadd_ps(minimum, _mm256_set1_ps(x_sum), sum);
   }
 };
@@ -211,35 +242,46 @@ struct product_kernel<isa::avx2, q8_0, as_int8> {
   template <std::size_t T>
   static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
                        std::size_t token, float* acc) {
-    const std::int8_t* quanta = x.quanta.data() + token * x.stride;
     const float* scales = x.scales.data() + token * x.groups();
     for (std::size_t g = first; g < last; ++g, scratch += layout::group_bytes) {
       for (std::size_t line = 0; line < layout::group_bytes; line += 64) {
         _mm_prefetch(scratch + 4096 + line, _MM_HINT_T0);
       }
+      const bool refined = x.any_refined<T>(token, g);
       for (std::size_t tile = 0; tile < tiles; ++tile) {
-        __m256i sum[T];
-        unrolled<8>([&](auto j) {
-          const __m256i weights = detail::avx2_load(scratch + tile * v::lanes * 32 + j * 32);
-          const __m256i magnitude = _mm256_abs_epi8(weights);
-          unrolled<T>([&](auto t) {
-            const __m256i word = detail::avx2_word(quanta + t * x.stride + g * group_size, j);
-            const __m256i pairs = _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(word, weights));
-            const __m256i p = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-            if constexpr (j == 0) {
-              sum[t] = p;
-            } else {
-              sum[t] = _mm256_add_epi32(sum[t], p);
-            }
-            detail::avx2_settle(sum[t]);
+        const auto dots = [&](const buffer<std::int8_t>& values, __m256i(&dot)[T])
+            __attribute__((always_inline)) {
+          const std::int8_t* rows = values.data() + token * x.stride + g * group_size;
+          unrolled<8>([&](auto j) {
+            const __m256i weights = detail::avx2_load(scratch + tile * v::lanes * 32 + j * 32);
+            const __m256i magnitude = _mm256_abs_epi8(weights);
+            unrolled<T>([&](auto t) {
+              const __m256i word = detail::avx2_word(rows + t * x.stride, j);
+              const __m256i p =
+                  detail::avx2_dot(_mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(word, weights)));
+              if constexpr (j == 0) {
+                dot[t] = p;
+              } else {
+                dot[t] = _mm256_add_epi32(dot[t], p);
+              }
+              detail::avx2_settle(dot[t]);
+            });
           });
-        });
-        const __m256 scale = v::load_half(
+        };
+        __m256i dot[T];
+        dots(x.quanta, dot);
+        __m256 scale = v::load_half(
             reinterpret_cast<const std::uint16_t*>(scratch + layout::scales_at + tile * v::lanes * 2));
+        if (refined) {
+          __m256i rest[T];
+          dots(x.residuals, rest);
+          unrolled<T>([&](auto t) { dot[t] = detail::avx2_refine(dot[t], rest[t]); });
+          scale = _mm256_mul_ps(scale, _mm256_set1_ps(0x1p-7f));
+        }
         unrolled<T>([&](auto t) {
           float* out = acc + t * panel_rows + tile * v::lanes;
           const __m256 factor = _mm256_mul_ps(scale, _mm256_set1_ps(scales[t * x.groups() + g]));
-          v::store(out, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), factor, v::load(out)));
+          v::store(out, _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[t]), factor, v::load(out)));
         });
       }
     }

@@ -24,8 +24,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// 4-bit and 8-bit weights. Eight-bit weights are stored with 128 added, so their sums start at -128 *
-/// sum(x). The loops are flattened: a lambda that is not inlined would keep the sums in memory.
+/// 4-bit and 8-bit weights. Eight-bit weights are stored with 128 added, so 128 times the sum of x comes off
+/// their sums. The loops are flattened: a lambda that is not inlined would keep the sums in memory.
 template <class Format>
 struct product_kernel<isa::avx512, Format, as_int8> {
   using layout = panel_layout<isa::avx512, Format>;
@@ -45,30 +45,34 @@ struct product_kernel<isa::avx512, Format, as_int8> {
       for (std::size_t line = 0; line < layout::group_bytes; line += 64) {
         _mm_prefetch(reinterpret_cast<const char*>(panel + 4096 + line), _MM_HINT_T0);
       }
+      const auto add_products = [&](const buffer<std::int8_t>& values, __m512i(&dot)[T][tiles]) {
+        unrolled<is_8_bit ? 8 : 4>([&](auto j) {
+          __m512i first[tiles], second[tiles];  // values 4j to 4j + 3, and in 4 bits those 16 later
+          unrolled<tiles>([&](auto i) {
+            first[i] = _mm512_loadu_si512(panel + layout::word_at(i * v::lanes, j));
+            if constexpr (!is_8_bit) {
+              second[i] = _mm512_and_si512(_mm512_srli_epi16(first[i], 4), _mm512_set1_epi8(15));
+              first[i] = _mm512_and_si512(first[i], _mm512_set1_epi8(15));
+            }
+          });
+          unrolled<T>([&](auto t) {
+            const std::int8_t* group = values.data() + (token + t) * x.stride + g * group_size;
+            const __m512i four = detail::avx512_word(group, j);
+            unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], first[i], four); });
+            if constexpr (!is_8_bit) {
+              const __m512i later = detail::avx512_word(group, j + 4);
+              unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], second[i], later); });
+            }
+          });
+        });
+      };
       __m512i dot[T][tiles];
-      unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = start(x, token + t, g); }); });
-      unrolled<is_8_bit ? 8 : 4>([&](auto j) {
-        __m512i first[tiles], second[tiles];  // values 4j to 4j + 3, and in 4 bits those 16 later
-        unrolled<tiles>([&](auto i) {
-          first[i] = _mm512_loadu_si512(panel + layout::word_at(i * v::lanes, j));
-          if constexpr (!is_8_bit) {
-            second[i] = _mm512_and_si512(_mm512_srli_epi16(first[i], 4), _mm512_set1_epi8(15));
-            first[i] = _mm512_and_si512(first[i], _mm512_set1_epi8(15));
-          }
-        });
-        unrolled<T>([&](auto t) {
-          const __m512i four = word(x, token + t, g, j);
-          unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], first[i], four); });
-          if constexpr (!is_8_bit) {
-            const __m512i later = word(x, token + t, g, j + 4);
-            unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], second[i], later); });
-          }
-        });
-      });
+      const float unit = take_terms(x, token, g, dot, add_products);
       unrolled<tiles>([&](auto i) {
         const __m512 scale = scale_of(panel, i), minimum = minimum_of(panel, i, scale);
+        const __m512 step = v::mul(scale, v::set1(unit));
         unrolled<T>(
-            [&](auto t) { sum[t][i] = accumulate(dot[t][i], scale, minimum, x, token + t, g, sum[t][i]); });
+            [&](auto t) { sum[t][i] = accumulate(dot[t][i], step, minimum, x, token + t, g, sum[t][i]); });
       });
     }
     unrolled<T>([&](auto t) {
@@ -108,23 +112,26 @@ struct product_kernel<isa::avx512, Format, as_int8> {
       unrolled<tiles>([&](auto i) { sum[t][i] = v::load(acc + t * panel_rows + i * v::lanes); });
     });
     for (std::size_t g = first; g < last; ++g, scratch += scratch_bytes) {
-      __m512i dot[T][tiles];
-      unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = start(x, token + t, g); }); });
-      unrolled<8>([&](auto j) {
-        __m512i weights[tiles];
-        unrolled<tiles>(
-            [&](auto i) { weights[i] = _mm512_loadu_si512(scratch + i * v::lanes * group_size + j * 64); });
-        unrolled<T>([&](auto t) {
-          const __m512i four = word(x, token + t, g, j);
-          unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], weights[i], four); });
+      const auto add_products = [&](const buffer<std::int8_t>& values, __m512i(&dot)[T][tiles]) {
+        unrolled<8>([&](auto j) {
+          __m512i weights[tiles];
+          unrolled<tiles>(
+              [&](auto i) { weights[i] = _mm512_loadu_si512(scratch + i * v::lanes * group_size + j * 64); });
+          unrolled<T>([&](auto t) {
+            const std::int8_t* group = values.data() + (token + t) * x.stride + g * group_size;
+            const __m512i four = detail::avx512_word(group, j);
+            unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_dpbusd_epi32(dot[t][i], weights[i], four); });
+          });
         });
-      });
+      };
+      __m512i dot[T][tiles];
+      const float unit = take_terms(x, token, g, dot, add_products);
       const float* factors = reinterpret_cast<const float*>(scratch + panel_rows * group_size);
       unrolled<tiles>([&](auto i) {
-        const __m512 scale = v::load(factors + i * v::lanes),
+        const __m512 step = v::mul(v::load(factors + i * v::lanes), v::set1(unit)),
                      minimum = v::load(factors + panel_rows + i * v::lanes);
         unrolled<T>(
-            [&](auto t) { sum[t][i] = accumulate(dot[t][i], scale, minimum, x, token + t, g, sum[t][i]); });
+            [&](auto t) { sum[t][i] = accumulate(dot[t][i], step, minimum, x, token + t, g, sum[t][i]); });
       });
     }
     unrolled<T>([&](auto t) {
@@ -133,16 +140,27 @@ struct product_kernel<isa::avx512, Format, as_int8> {
   }
 
  private:
-  [[gnu::always_inline]] static __m512i word(const activations& x, std::size_t token, std::size_t group,
-                                             int j) {
-    return detail::avx512_word(x.quanta.data() + token * x.stride + group * group_size, j);
-  }
-  [[gnu::always_inline]] static __m512i start(const activations& x, std::size_t token, std::size_t group) {
-    if constexpr (is_8_bit) {
-      return _mm512_set1_epi32(-128 * x.totals[token * x.groups() + group]);
-    } else {
-      return _mm512_setzero_si512();
+  /// The dot products of a group with one term or, where a token's group is refined, two; returns the unit in
+  /// which they are: the scale, or scale / 128.
+  template <std::size_t T, class AddProducts>
+  [[gnu::always_inline]] static float take_terms(const activations& x, std::size_t token, std::size_t group,
+                                                 __m512i (&dot)[T][tiles], const AddProducts& add_products) {
+    unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_setzero_si512(); }); });
+    add_products(x.quanta, dot);
+    const bool refined = x.any_refined<T>(token, group);
+    if (refined) {
+      unrolled<T>(
+          [&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_slli_epi32(dot[t][i], 7); }); });
+      add_products(x.residuals, dot);
     }
+    if constexpr (is_8_bit) {
+      unrolled<T>([&](auto t) {
+        const std::int32_t total = x.totals[(token + t) * x.groups() + group];
+        const __m512i bias = _mm512_set1_epi32(refined ? 128 * total : total);
+        unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_sub_epi32(dot[t][i], bias); });
+      });
+    }
+    return refined ? 0x1p-7f : 1.0f;
   }
   [[gnu::always_inline]] static __m512 scale_of(const std::uint8_t* group, std::size_t tile) {
     return v::load_half(reinterpret_cast<const std::uint16_t*>(group + layout::scales_at) + tile * v::lanes);

@@ -32,8 +32,8 @@ struct product_kernel<isa::portable, Format, as_int8> {
       const std::uint8_t* group = panel + g * layout::group_bytes;
       auto* bytes = reinterpret_cast<std::int8_t*>(scratch);
       float* scales = reinterpret_cast<float*>(scratch + panel_rows * group_size);
-      for (int row = 0; row < panel_rows; ++row) {
-        for (int k = 0; k < group_size; ++k) bytes[row * group_size + k] = quantum(group, row, k);
+      for (std::size_t row = 0; row < panel_rows; ++row) {
+        for (std::size_t k = 0; k < group_size; ++k) bytes[row * group_size + k] = quantum(group, row, k);
         scales[row] = half_to_float(detail::row_halves::get(group + layout::scales_at, row));
         scales[panel_rows + row] = minimum(group, row, scales[row]);
       }
@@ -48,27 +48,35 @@ struct product_kernel<isa::portable, Format, as_int8> {
       const auto* bytes = reinterpret_cast<const std::int8_t*>(scratch);
       const float* scales = reinterpret_cast<const float*>(scratch + panel_rows * group_size);
       const std::int8_t* quanta = x.quanta.data() + token * x.stride + g * group_size;
+      const std::int8_t* residuals = x.residuals.data() + token * x.stride + g * group_size;
       const std::size_t at = token * x.groups() + g;
-      for (int row = 0; row < panel_rows; ++row) {
-        std::int32_t dot = 0;
-        for (int k = 0; k < group_size; ++k) dot += bytes[row * group_size + k] * quanta[k];
-        acc[row] += static_cast<float>(dot) * (scales[row] * x.scales[at]);
+      const bool refined = x.refined[at] != 0;
+      const float x_scale = refined ? x.scales[at] * 0x1p-7f : x.scales[at];
+      for (std::size_t row = 0; row < panel_rows; ++row) {
+        const std::int8_t* weights = bytes + row * group_size;
+        const std::int32_t dot =
+            refined ? 128 * dot_of(weights, quanta) + dot_of(weights, residuals) : dot_of(weights, quanta);
+        acc[row] += static_cast<float>(dot) * (scales[row] * x_scale);
         acc[row] += scales[panel_rows + row] * x.sums[at];
       }
     }
   }
 
  private:
-  static std::int8_t quantum(const std::uint8_t* group, int row, int k) {
+  static std::int32_t dot_of(const std::int8_t* weights, const std::int8_t* values) {
+    std::int32_t dot = 0;
+    for (std::size_t k = 0; k < group_size; ++k) dot += weights[k] * values[k];
+    return dot;
+  }
+  static std::int8_t quantum(const std::uint8_t* group, std::size_t row, std::size_t k) {
     if constexpr (is_8_bit) {
-      return static_cast<std::int8_t>(group[layout::word_at(row, k / 4) + static_cast<std::size_t>(k % 4)] ^
-                                      layout::bias);
+      return static_cast<std::int8_t>(group[layout::word_at(row, k / 4) + k % 4] ^ layout::bias);
     } else {
-      const std::uint8_t pair = group[layout::word_at(row, k % 16 / 4) + static_cast<std::size_t>(k % 4)];
+      const std::uint8_t pair = group[layout::word_at(row, k % 16 / 4) + k % 4];
       return static_cast<std::int8_t>(k < 16 ? pair & 15 : pair >> 4);
     }
   }
-  static float minimum(const std::uint8_t* group, int row, float scale) {
+  static float minimum(const std::uint8_t* group, std::size_t row, float scale) {
     if constexpr (is_8_bit) {
       return 0.0f;
     } else if constexpr (layout::has_minimum) {

@@ -133,7 +133,9 @@ struct products {
         v::store(gates + i, v::mul(silu<Isa>(v::load(gates + i)), v::load(ups + i)));
       }
       for (std::size_t t = 0; t < count; ++t) {
-        store_group<Isa, round_to_bf16>(out, token + t, index, gates + t * panel_rows);
+        const float* group = gates + t * panel_rows;
+        const float limit = refinement_limit(sum_of_squares<Isa>(group), group_size);
+        store_group<Isa, round_to_bf16>(out, token + t, index, group, limit);
       }
     });
   }

@@ -31,19 +31,25 @@ void norm_row(const float* x, std::span<const float> weight, float epsilon, acti
               std::size_t token) {
   using v = simd<Isa>;
   const std::size_t width = weight.size(), whole = width / v::lanes * v::lanes;
-  auto squares = v::zero();
+  auto squares = v::zero(), weighted = v::zero();
   for (std::size_t i = 0; i < whole; i += v::lanes) {
-    const auto part = v::load(x + i);
+    const auto part = v::load(x + i), product = v::mul(part, v::load(weight.data() + i));
     squares = v::fma(part, part, squares);
+    weighted = v::fma(product, product, weighted);
   }
-  float sum = v::sum(squares);
-  for (std::size_t i = whole; i < width; ++i) sum = std::fma(x[i], x[i], sum);
+  float sum = v::sum(squares), weighted_sum = v::sum(weighted);
+  for (std::size_t i = whole; i < width; ++i) {
+    const float product = x[i] * weight[i];
+    sum = std::fma(x[i], x[i], sum);
+    weighted_sum = std::fma(product, product, weighted_sum);
+  }
   const float factor = 1.0f / std::sqrt(sum / static_cast<float>(width) + epsilon);
+  const float limit = factor * refinement_limit(weighted_sum, width);
   for (std::size_t first = 0; first < width; first += group_size) {
     alignas(64) float group[group_size] = {};
     for (std::size_t i = 0; i < group_size && first + i < width; ++i)
       group[i] = x[first + i] * factor * weight[first + i];
-    store_group<Isa, RoundToBf16>(out, token, first / group_size, group);
+    store_group<Isa, RoundToBf16>(out, token, first / group_size, group, limit);
   }
 }
 
@@ -69,12 +75,20 @@ void norm(op_context context, const float* x, std::size_t tokens, std::span<cons
 template <class Isa, bool RoundToBf16>
 void prepare(op_context context, const float* x, std::size_t tokens, std::size_t width, activations& out) {
   context.member.for_each(tokens, [&](std::size_t t) {
-    for (std::size_t first = 0; first < width; first += group_size) {
-      alignas(64) float group[group_size] = {};
-      std::memcpy(group, x + t * width + first,
-                  (std::min)(width - first, std::size_t{group_size}) * sizeof(float));
-      store_group<Isa, RoundToBf16>(out, t, first / group_size, group);
-    }
+    const auto for_groups = [&](auto&& work) {
+      for (std::size_t first = 0; first < width; first += group_size) {
+        alignas(64) float group[group_size] = {};
+        std::memcpy(group, x + t * width + first,
+                    (std::min)(width - first, std::size_t{group_size}) * sizeof(float));
+        work(first / group_size, group);
+      }
+    };
+    float squares = 0;
+    for_groups([&](std::size_t, const float* group) { squares += sum_of_squares<Isa>(group); });
+    const float limit = refinement_limit(squares, width);
+    for_groups([&](std::size_t index, const float* group) {
+      store_group<Isa, RoundToBf16>(out, t, index, group, limit);
+    });
   });
 }
 
