@@ -40,18 +40,97 @@ namespace detail {
   return _mm256_add_epi32(_mm256_slli_epi32(dot, 7), rest);
 }
 
-}  // namespace detail
+/// sum + dot * scale * x_scale + minimum * x_sum: one group's share of a product.
+[[gnu::always_inline]] inline __m256 avx2_accumulate(__m256i dot, __m256 scale, __m256 minimum, float x_scale,
+                                                     float x_sum, __m256 sum) {
+  sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), sum);
+  return _mm256_fmadd_ps(minimum, _mm256_set1_ps(x_sum), sum);
+}
 
-/// 4-bit weights. A group's eight products stay in 16 bits: 8 * 2 * 15 * 127 = 30480.
-template <class Format>
-requires(panel_layout<isa::avx2, Format>::scales_at ==
-         panel_rows * group_size / 2) struct product_kernel<isa::avx2, Format, as_int8> {
-  using layout = panel_layout<isa::avx2, Format>;
+/// 4-bit weights unpacked to bytes, whatever their format. A group's scratch is [32 x 32] bytes in the order of the
+/// layout's words (low halves, then high), 32 scales, 32 minima; its eight products stay in 16 bits:
+/// 8 * 2 * 15 * 127 = 30480.
+struct avx2_unpacked_nibbles {
   using v = simd<isa::avx2>;
   static constexpr std::size_t tiles = panel_rows / v::lanes;
-  static constexpr std::size_t direct_tokens = 2;
   static constexpr std::size_t block_tokens = 4;
   static constexpr std::size_t scratch_bytes = panel_rows * (group_size + 2 * sizeof(float));
+
+  template <std::size_t T>
+  static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
+                       std::size_t token, float* acc) {
+    const float* scales = x.scales.data() + token * x.groups();
+    const float* sums = x.sums.data() + token * x.groups();
+    constexpr std::size_t together = 2;  // tiles: a broadcast word then serves two products
+    for (std::size_t tile = 0; tile < tiles; tile += together) {
+      __m256 sum[T][together];
+      float* out = acc + tile * v::lanes;
+      unrolled<T>([&](auto t) {
+        unrolled<together>([&](auto i) { sum[t][i] = v::load(out + t * panel_rows + i * v::lanes); });
+      });
+      const std::uint8_t* group = scratch;
+      for (std::size_t g = first; g < last; ++g, group += scratch_bytes) {
+        const std::uint8_t* words = group + tile * v::lanes * group_size;
+        const auto dots = [&](const buffer<std::int8_t>& values, __m256i(&dot)[T][together])
+            __attribute__((always_inline)) {
+          const std::int8_t* rows = values.data() + token * x.stride + g * group_size;
+          unrolled<8>([&](auto j) {
+            __m256i weights[together];
+            unrolled<together>(
+                [&](auto i) { weights[i] = avx2_load(words + i * v::lanes * group_size + j * 32); });
+            unrolled<T>([&](auto t) {
+              const __m256i word = avx2_word(rows + t * x.stride, j);
+              unrolled<together>([&](auto i) {
+                const __m256i p = _mm256_maddubs_epi16(weights[i], word);
+                if constexpr (j == 0) {
+                  dot[t][i] = p;
+                } else {
+                  dot[t][i] = _mm256_add_epi16(dot[t][i], p);
+                }
+                avx2_settle(dot[t][i]);
+              });
+            });
+          });
+          unrolled<T>([&](auto t) { unrolled<together>([&](auto i) { dot[t][i] = avx2_dot(dot[t][i]); }); });
+        };
+        __m256i dot[T][together];
+        dots(x.quanta, dot);
+        float unit = 1.0f;
+        if (x.any_refined<T>(token, g)) {
+          __m256i rest[T][together];
+          dots(x.residuals, rest);
+          unrolled<T>([&](auto t) {
+            unrolled<together>([&](auto i) { dot[t][i] = avx2_refine(dot[t][i], rest[t][i]); });
+          });
+          unit = 0x1p-7f;
+        }
+        const float* factors =
+            reinterpret_cast<const float*>(group + panel_rows * group_size) + tile * v::lanes;
+        unrolled<together>([&](auto i) {
+          const __m256 scale = _mm256_mul_ps(v::load(factors + i * v::lanes), _mm256_set1_ps(unit)),
+                       minimum = v::load(factors + panel_rows + i * v::lanes);
+          unrolled<T>([&](auto t) {
+            const std::size_t at = t * x.groups() + g;
+            sum[t][i] = avx2_accumulate(dot[t][i], scale, minimum, scales[at], sums[at], sum[t][i]);
+          });
+        });
+      }
+      unrolled<T>([&](auto t) {
+        unrolled<together>([&](auto i) { v::store(out + t * panel_rows + i * v::lanes, sum[t][i]); });
+      });
+    }
+  }
+};
+
+}  // namespace detail
+
+/// 4-bit weights.
+template <class Format>
+requires(panel_layout<isa::avx2, Format>::scales_at ==
+         panel_rows * group_size / 2) struct product_kernel<isa::avx2, Format, as_int8>
+    : detail::avx2_unpacked_nibbles {
+  using layout = panel_layout<isa::avx2, Format>;
+  static constexpr std::size_t direct_tokens = 2;
 
   template <std::size_t T>
   static void direct(const std::uint8_t* panel, std::size_t groups, const activations& x, std::size_t token,
@@ -99,7 +178,7 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
         }
         unrolled<T>([&](auto t) {
           const std::size_t at = t * x.groups() + g;
-          sum[t][tile] = accumulate(dot[t], scale, minimum, scales[at], sums[at], sum[t][tile]);
+          sum[t][tile] = detail::avx2_accumulate(dot[t], scale, minimum, scales[at], sums[at], sum[t][tile]);
         });
       });
     }
@@ -108,8 +187,6 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     });
   }
 
-  /// Scratch of a group: [32 x 32] bytes in the order of the layout's words (low halves, then high), 32
-  /// scales, 32 minima.
   static void unpack(const std::uint8_t* panel, std::size_t first, std::size_t last, std::uint8_t* scratch) {
     const __m256i low = _mm256_set1_epi8(15);
     for (std::size_t g = first; g < last; ++g, scratch += scratch_bytes) {
@@ -129,72 +206,6 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     }
   }
 
-  template <std::size_t T>
-  static void multiply(const std::uint8_t* scratch, std::size_t first, std::size_t last, const activations& x,
-                       std::size_t token, float* acc) {
-    const float* scales = x.scales.data() + token * x.groups();
-    const float* sums = x.sums.data() + token * x.groups();
-    constexpr std::size_t together = 2;  // tiles: a broadcast word then serves two products
-    for (std::size_t tile = 0; tile < tiles; tile += together) {
-      __m256 sum[T][together];
-      float* out = acc + tile * v::lanes;
-      unrolled<T>([&](auto t) {
-        unrolled<together>([&](auto i) { sum[t][i] = v::load(out + t * panel_rows + i * v::lanes); });
-      });
-      const std::uint8_t* group = scratch;
-      for (std::size_t g = first; g < last; ++g, group += scratch_bytes) {
-        const std::uint8_t* words = group + tile * v::lanes * group_size;
-        const auto dots = [&](const buffer<std::int8_t>& values, __m256i(&dot)[T][together])
-            __attribute__((always_inline)) {
-          const std::int8_t* rows = values.data() + token * x.stride + g * group_size;
-          unrolled<8>([&](auto j) {
-            __m256i weights[together];
-            unrolled<together>(
-                [&](auto i) { weights[i] = detail::avx2_load(words + i * v::lanes * group_size + j * 32); });
-            unrolled<T>([&](auto t) {
-              const __m256i word = detail::avx2_word(rows + t * x.stride, j);
-              unrolled<together>([&](auto i) {
-                const __m256i p = _mm256_maddubs_epi16(weights[i], word);
-                if constexpr (j == 0) {
-                  dot[t][i] = p;
-                } else {
-                  dot[t][i] = _mm256_add_epi16(dot[t][i], p);
-                }
-                detail::avx2_settle(dot[t][i]);
-              });
-            });
-          });
-          unrolled<T>(
-              [&](auto t) { unrolled<together>([&](auto i) { dot[t][i] = detail::avx2_dot(dot[t][i]); }); });
-        };
-        __m256i dot[T][together];
-        dots(x.quanta, dot);
-        float unit = 1.0f;
-        if (x.any_refined<T>(token, g)) {
-          __m256i rest[T][together];
-          dots(x.residuals, rest);
-          unrolled<T>([&](auto t) {
-            unrolled<together>([&](auto i) { dot[t][i] = detail::avx2_refine(dot[t][i], rest[t][i]); });
-          });
-          unit = 0x1p-7f;
-        }
-        const float* factors =
-            reinterpret_cast<const float*>(group + panel_rows * group_size) + tile * v::lanes;
-        unrolled<together>([&](auto i) {
-          const __m256 scale = _mm256_mul_ps(v::load(factors + i * v::lanes), _mm256_set1_ps(unit)),
-                       minimum = v::load(factors + panel_rows + i * v::lanes);
-          unrolled<T>([&](auto t) {
-            const std::size_t at = t * x.groups() + g;
-            sum[t][i] = accumulate(dot[t][i], scale, minimum, scales[at], sums[at], sum[t][i]);
-          });
-        });
-      }
-      unrolled<T>([&](auto t) {
-        unrolled<together>([&](auto i) { v::store(out + t * panel_rows + i * v::lanes, sum[t][i]); });
-      });
-    }
-  }
-
  private:
   [[gnu::always_inline]] static __m256 scale_of(const std::uint8_t* group, std::size_t tile) {
     return _mm256_cvtph_ps(
@@ -207,11 +218,6 @@ requires(panel_layout<isa::avx2, Format>::scales_at ==
     } else {
       return _mm256_mul_ps(scale, _mm256_set1_ps(-8.0f));
     }
-  }
-  [[gnu::always_inline]] static __m256 accumulate(__m256i dot, __m256 scale, __m256 minimum, float x_scale,
-                                                  float x_sum, __m256 sum) {
-    sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), sum);
-    return _mm256_fmadd_ps(minimum, _mm256_set1_ps(x_sum), sum);
   }
 };
 

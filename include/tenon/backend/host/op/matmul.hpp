@@ -25,13 +25,15 @@ using form_of = std::conditional_t<
 
 namespace detail {
 
-/// Calls `f.template operator()<n>()` for a count in [1, Most].
+/// Calls f.template operator()<n>() with the largest n of Most, Most / 2, ..., 1 that is at most `count`, and
+/// returns n: blocks of a few sizes make up any count, and each size is code to compile.
 template <std::size_t Most, class F>
-void with_count(std::size_t count, F&& f) {
+std::size_t with_count(std::size_t count, F&& f) {
   if constexpr (Most > 1) {
-    if (count < Most) return with_count<Most - 1>(count, f);
+    if (count < Most) return with_count<Most / 2>(count, f);
   }
   f.template operator()<Most>();
+  return Most;
 }
 
 /// sums[count][32] = product of a panel with tokens [token, token + count), count at most token_block.
@@ -42,9 +44,11 @@ template <class Isa, class Format, class Form>
   using kernel = product_kernel<Isa, Format, Form>;
   const std::uint8_t* groups = weights.panel(panel);
   if (count <= kernel::direct_tokens) {
-    with_count<kernel::direct_tokens>(count, [&]<std::size_t T>() {
-      kernel::template direct<T>(groups, weights.groups(), x, token, sums);
-    });
+    for (std::size_t t = 0; t < count;) {
+      t += with_count<kernel::direct_tokens>(count - t, [&]<std::size_t T>() {
+        kernel::template direct<T>(groups, weights.groups(), x, token + t, sums + t * panel_rows);
+      });
+    }
     return;
   }
   std::memset(sums, 0, count * panel_rows * sizeof(float));
@@ -55,11 +59,9 @@ template <class Isa, class Format, class Form>
     const std::size_t last = (std::min)(first + length, weights.groups());
     kernel::unpack(groups, first, last, unpacked);
     for (std::size_t t = 0; t < count;) {
-      const std::size_t now = (std::min)(count - t, kernel::block_tokens);
-      with_count<kernel::block_tokens>(now, [&]<std::size_t T>() {
+      t += with_count<kernel::block_tokens>(count - t, [&]<std::size_t T>() {
         kernel::template multiply<T>(unpacked, first, last, x, token + t, sums + t * panel_rows);
       });
-      t += now;
     }
   }
 }
