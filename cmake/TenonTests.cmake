@@ -111,7 +111,7 @@ function(tenon_emulated_avx512_folder folder)
     target_include_directories(tenon_emulated_avx512 BEFORE INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/support/avx512_emulation)
     # Little optimisation: the emulation is large where the instruction is small. Its vectors are passed as no processor
     # without AVX-512 passes them, which concerns this program alone.
-    target_compile_options(tenon_emulated_avx512 INTERFACE -march=x86-64-v3 -O1 -Wno-psabi)
+    target_compile_options(tenon_emulated_avx512 INTERFACE -march=x86-64-v3 -O1 -Wno-psabi -Wno-sign-conversion)
     target_compile_definitions(tenon_emulated_avx512 INTERFACE TENON_TEST_EMULATES_AVX512 TENON_HOST_AVX512=1
                                                                TENON_HOST_AVX512_BF16=1)
   endif()

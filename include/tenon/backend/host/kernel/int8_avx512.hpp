@@ -170,7 +170,7 @@ struct product_kernel<isa::avx512, Format, as_int8>
       for (std::size_t tile = 0; tile < tiles; ++tile) {
         if constexpr (!is_8_bit) {
           std::uint8_t* words = scratch + tile * v::lanes * group_size;
-          for (int j = 0; j < 4; ++j) {
+          for (std::size_t j = 0; j < 4; ++j) {
             const __m512i both = _mm512_loadu_si512(group + layout::word_at(tile * v::lanes, j));
             _mm512_storeu_si512(words + j * 64, _mm512_and_si512(both, _mm512_set1_epi8(15)));
             _mm512_storeu_si512(words + (j + 4) * 64,
