@@ -4,12 +4,13 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 add_library(tenon_program INTERFACE)
 target_link_libraries(tenon_program INTERFACE tenon::tenon)
-target_compile_options(tenon_program INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror)
+target_compile_options(tenon_program INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Werror>)
 set(TENON_NATIVE_FLAGS "")
 if(TENON_NATIVE)
   set(TENON_NATIVE_FLAGS -march=native)
 endif()
-target_compile_options(tenon_program INTERFACE ${TENON_NATIVE_FLAGS})
+target_compile_options(tenon_program INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${TENON_NATIVE_FLAGS}>)
 
 # What the compiler defines for this processor, as a file.
 set(TENON_NATIVE_MACROS ${PROJECT_BINARY_DIR}/native_macros.txt)

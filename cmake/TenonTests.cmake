@@ -117,3 +117,29 @@ function(tenon_emulated_avx512_folder folder)
   endif()
   tenon_test_folder(${folder} VARIANT emulated_avx512 FLAGS tenon_emulated_avx512 SUITES ${ARGN})
 endfunction()
+
+# tenon_emulated_cuda_folder(folder architecture): the folder's .cpp and .cu files as one program, and its suites as
+# ctest entries FOLDER.SUITE.smARCHITECTURE, run by the CUDA emulator as that device, with its checks of races and of
+# memory that was never written.
+function(tenon_emulated_cuda_folder folder architecture)
+  string(REPLACE "/" "-" name ${folder})
+  set(program tenon-test-${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  file(GLOB device CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cu)
+  if(NOT TARGET ${program})
+    add_executable(${program} main.cpp ${sources} ${device})
+    set_target_properties(${program} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
+    add_dependencies(${program} tenon_cuda_emulator)
+    target_link_libraries(${program} PRIVATE tenon_test tenon_cuda_program)
+  endif()
+  foreach(source IN LISTS sources)
+    tenon_suite_of(${source} suite)
+    if(NOT suite STREQUAL "")
+      set(test ${name}.${suite}.sm${architecture})
+      add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/tests/cuda-emulator/cuemu-run $<TARGET_FILE:${program}>
+                                    --run_test=${suite} --catch_system_errors=no)
+      set_tests_properties(${test} PROPERTIES LABELS "${name};cuda" TIMEOUT 900 PROCESSORS 2 ENVIRONMENT
+        "CUEMU_BUILD=${TENON_EMULATOR};CUEMU_ARCH=${architecture};CUEMU_RACECHECK=1;CUEMU_INITCHECK=1")
+    endif()
+  endforeach()
+endfunction()

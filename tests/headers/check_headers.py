@@ -28,9 +28,11 @@ def read(folder, header):
         return file.read()
 
 
-def find_headers(folder):
+def find_headers(folder, with_cuda):
     found = []
     for path, _, files in os.walk(folder):
+        if "/backend/cuda" in path and not with_cuda:
+            continue
         found += [os.path.relpath(os.path.join(path, f), folder) for f in files if f.endswith(".hpp")]
     return sorted(found)
 
@@ -62,10 +64,11 @@ def main():
     options.add_argument("compiler")
     options.add_argument("include", help="the folder that users put on their include path")
     options.add_argument("--prefix", default="TENON_", help="of the macros that may stay defined")
+    options.add_argument("--cuda", help="the CUDA Toolkit's include folder; without it, its backend's headers are left out")
     options.add_argument("--jobs", type=int, default=2)
     options = options.parse_args()
 
-    headers = find_headers(options.include)
+    headers = find_headers(options.include, options.cuda)
     if not headers:
         sys.exit(f"no headers in {options.include}")
     system = includes(f for f in system_headers(options.include, headers))
@@ -74,12 +77,13 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     poison = f'#include "{here}/poison.hpp"\n'
     backwards = headers[::-1]
+    include_paths = ["-I", options.include] + (["-isystem", options.cuda] if options.cuda else [])
     plain = PLAIN.get(os.uname().machine, "-march=native")
     instruction_sets = sorted({plain, "-march=native"})
 
     jobs = []
     for march in instruction_sets:
-        base = [options.compiler, "-std=c++20", march, "-I", options.include]
+        base = [options.compiler, "-std=c++20", march] + include_paths
         # -O2, as without it GCC's intrinsics are macros, which warn about conversions in the system's own headers.
         strict = base + ["-O2", "-fsyntax-only", "-fno-rtti"] + WARNINGS
         for header in headers:
@@ -100,7 +104,7 @@ def main():
                 print(f"FAILED {name}\n" + "".join(f"    {line}\n" for line in errors.splitlines()[:12]))
 
     for march in instruction_sets:
-        base = [options.compiler, "-std=c++20", march, "-I", options.include]
+        base = [options.compiler, "-std=c++20", march] + include_paths
         status, before, errors = defined_macros(base, system)
         status_after, after, errors_after = defined_macros(base, system + includes(headers))
         left = sorted(name for name in after - before if not name.startswith(options.prefix))

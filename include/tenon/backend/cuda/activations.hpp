@@ -1,0 +1,84 @@
+// The left side of a product on the device: one row for each token, in the forms that its consumers read. The int8 form
+// is the host backend's (backend/host/activations.hpp), so that both round alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/backend/cuda/layout.hpp"
+#include "tenon/backend/cuda/memory.hpp"
+
+namespace tenon::cuda {
+
+/// What a kernel sees: rows of `stride` values; null where no consumer reads the form. All [tokens, stride], or
+/// [tokens, stride / 32] for what belongs to a group.
+struct activation_view {
+  float* values;           // fp32
+  std::uint16_t* halves;   // bf16
+  std::int8_t* quanta;     // q: x is near scale * q
+  std::int8_t* residuals;  // r: x is near scale * (q + r / 128) in a refined group; zeros in the others
+  std::uint8_t* refined;
+  float* scales;
+  float* sums;  // of what q and r stand for
+  int stride;
+};
+
+/// A group is refined when its largest value is more than this many times the root mean square of its row; see the
+/// host backend's.
+inline constexpr float outlier_ratio = 4.0f;
+
+struct activation_forms {
+  bool as_float = false;
+  bool as_bf16 = false;
+  bool as_int8 = false;
+};
+
+/// Rows of `width` values, padded to a multiple of what a weight record takes (128), for `capacity` tokens. The stream
+/// makes them zeros first: a kernel may leave whole groups of the padding alone.
+class activations {
+ public:
+  activations() = default;
+  activations(std::size_t capacity, std::size_t width, activation_forms forms, const stream& on)
+      : stride_((width + 127) / 128 * 128),
+        values_(forms.as_float ? capacity * stride_ : 0),
+        halves_(forms.as_bf16 ? capacity * stride_ : 0),
+        quanta_(forms.as_int8 ? capacity * stride_ : 0),
+        residuals_(forms.as_int8 ? capacity * stride_ : 0),
+        refined_(forms.as_int8 ? capacity * stride_ / group_size : 0),
+        scales_(forms.as_int8 ? capacity * stride_ / group_size : 0),
+        sums_(forms.as_int8 ? capacity * stride_ / group_size : 0) {
+    zero(values_, on), zero(halves_, on), zero(quanta_, on), zero(residuals_, on);
+    zero(refined_, on), zero(scales_, on), zero(sums_, on);
+  }
+
+  activation_view view() {
+    return {values_.data(),  halves_.data(), quanta_.data(), residuals_.data(),
+            refined_.data(), scales_.data(), sums_.data(),   static_cast<int>(stride_)};
+  }
+  std::size_t stride() const { return stride_; }
+  const device_buffer<float>& values() const { return values_; }
+  const device_buffer<std::uint16_t>& halves() const { return halves_; }
+  const device_buffer<std::int8_t>& quanta() const { return quanta_; }
+  const device_buffer<std::int8_t>& residuals() const { return residuals_; }
+  const device_buffer<std::uint8_t>& refined() const { return refined_; }
+  const device_buffer<float>& scales() const { return scales_; }
+  const device_buffer<float>& sums() const { return sums_; }
+
+ private:
+  template <class T>
+  static void zero(device_buffer<T>& memory, const stream& on) {
+    if (memory.size() != 0)
+      check(cudaMemsetAsync(memory.data(), 0, memory.bytes(), on.get()), "cudaMemsetAsync");
+  }
+
+  std::size_t stride_ = 0;
+  device_buffer<float> values_;
+  device_buffer<std::uint16_t> halves_;
+  device_buffer<std::int8_t> quanta_;
+  device_buffer<std::int8_t> residuals_;
+  device_buffer<std::uint8_t> refined_;
+  device_buffer<float> scales_;
+  device_buffer<float> sums_;
+};
+
+}  // namespace tenon::cuda
