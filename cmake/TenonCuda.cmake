@@ -30,7 +30,13 @@ target_link_libraries(tenon_cuda_program INTERFACE CUDA::cudart)
 target_compile_options(tenon_cuda_program INTERFACE
                        $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Werror=all-warnings;-Xcompiler=-Wall$<COMMA>-Wextra>)
 
-# The emulator is a project of its own, and is built as one.
+# The emulator is a project of its own, and is built as one, unless it has been built elsewhere.
+set(TENON_CUDA_EMULATOR "" CACHE PATH "Build folder of tests/cuda-emulator; empty: it is built here")
+if(TENON_CUDA_EMULATOR)
+  set(TENON_EMULATOR ${TENON_CUDA_EMULATOR})
+  add_custom_target(tenon_cuda_emulator)
+  return()
+endif()
 include(ExternalProject)
 set(TENON_EMULATOR ${PROJECT_BINARY_DIR}/cuda-emulator)
 ExternalProject_Add(tenon_cuda_emulator
