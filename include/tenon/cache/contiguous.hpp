@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "tenon/core/fixed_string.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/policy/cache.hpp"
 
 namespace tenon::cache {
@@ -16,14 +17,15 @@ struct contiguous {
   struct view {
     std::size_t first_row;
     std::size_t context;
-    constexpr std::size_t row(std::size_t position) const { return first_row + position; }
-    constexpr std::size_t run(std::size_t position) const { return context - position; }
+    TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const { return first_row + position; }
+    TENON_HOST_DEVICE constexpr std::size_t run(std::size_t position) const { return context - position; }
   };
 
   class manager {
    public:
     explicit manager(const geometry& size) : size_(size) {}
     std::size_t rows() const { return size_.max_batch * size_.context; }
+    std::size_t capacity() const { return size_.context; }
     bool reserve(std::size_t, std::size_t tokens) { return tokens <= size_.context; }
     void release(std::size_t) {}
     contiguous::view view(std::size_t slot) const { return {slot * size_.context, size_.context}; }

@@ -11,10 +11,13 @@
 
 namespace tenon::cache {
 
-/// What a manager is made for.
+/// What a manager is made for. Layouts that give every slot its whole context take no heed of the last three.
 struct geometry {
-  std::size_t max_batch = 1;  // sequences at once; slots are numbered from 0
-  std::size_t context = 0;    // most positions of one sequence
+  std::size_t max_batch = 1;    // sequences at once; slots are numbered from 0
+  std::size_t context = 0;      // most positions of one sequence
+  std::size_t rows = 0;         // of the cache; 0: enough for the whole context of every slot
+  std::size_t swap_rows = 0;    // in host memory, for sequences that are swapped out
+  std::size_t step_tokens = 0;  // most positions of one sequence that a step writes; 0: its whole context
 };
 
 /// A view maps positions to rows of the cache. Kernels read `run` positions at a time.
