@@ -46,8 +46,31 @@ BOOST_AUTO_TEST_CASE(the_identities_between_them_hold_for_any_request) {
     const auto n = *rc::gen::inRange<std::size_t>(2, 5000);
     const times t = timed(*wait, *wait, *wait, n);
     return close(t.e2e(), t.ttft() + t.tpot() * static_cast<double>(n - 1)) &&
-           close(t.e2e(), t.queue() + t.prefill() + t.decode()) && close(t.ttft(), t.queue() + t.prefill());
+           close(t.e2e(), t.queue() + t.prefill() + t.decode()) && close(t.ttft(), t.queue() + t.prefill()) &&
+           close(t.e2e(), t.tokenise() + t.queue() + t.inference());
   }));
+}
+
+BOOST_AUTO_TEST_CASE(tokenising_is_no_part_of_the_queue) {
+  times t = timed(2000, 30000, 450000, 10);
+  BOOST_TEST(t.tokenise() == 0);  // not noted
+  t.queued = t.arrival + std::chrono::microseconds(700);
+  BOOST_TEST(close(t.tokenise(), 0.0007));
+  BOOST_TEST(close(t.queue(), 0.0013));
+  BOOST_TEST(close(t.inference(), 0.480));
+  BOOST_TEST(close(t.e2e(), t.tokenise() + t.queue() + t.inference()));
+  BOOST_TEST(close(t.inference(), t.prefill() + t.decode()));
+}
+
+BOOST_AUTO_TEST_CASE(deliveries_set_the_first_and_the_last_token) {
+  times t = timed(0, 0, 0, 0);
+  const auto at = [&](int ms) { return t.arrival + std::chrono::milliseconds(ms); };
+  t.deliver(at(30));
+  t.deliver(at(70), 3);  // as a step of speculation
+  t.deliver(at(130));
+  BOOST_TEST(t.tokens == 5u);
+  BOOST_TEST(close(t.ttft(), 0.030));
+  BOOST_TEST(close(t.tpot(), 0.025));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_defined_is_zero) {

@@ -1,4 +1,4 @@
-// expect: tenon: this batching policy lacks 'max_batch'; use tenon::batching::static_batch<N>
+// expect: tenon: this batching policy lacks 'max_batch', 'opens(state)', 'queue_type', 'prefill_type' or 'preemption_type'; see tenon/policy/batching.hpp
 #include <tenon/engine.hpp>
 
 struct boundless {

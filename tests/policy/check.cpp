@@ -1,5 +1,6 @@
 // Every rule about which policies go together, as a value. The same sentences as build errors are in
 // tests/must_fail.
+#include <tenon/cache/paged.hpp>
 #include <tenon/engine.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -112,6 +113,11 @@ BOOST_AUTO_TEST_CASE(formats_that_have_no_kernels_are_refused) {
 
 BOOST_AUTO_TEST_CASE(a_batch_of_none_is_refused) {
   breaks<rule::empty_batch, model::llama, batching::static_batch<0>>();
+  using swapping =
+      batching::continuous<batching::queue::fcfs, batching::prefill::chunked<>, batching::preemption::swap<>>;
+  breaks<rule::nowhere_to_swap, model::llama, swapping>();
+  breaks<rule::nowhere_to_swap, model::llama, swapping, cache::contiguous>();
+  works<model::llama, swapping, cache::paged<16>>();
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_cannot_be_computed_are_refused) {

@@ -185,7 +185,8 @@ class shadow_engine {
         }
         for (std::size_t b = 0; b < batch.size(); ++b) {
           auto& to = batch[b].kind == cache::copy_kind::to_host ? host_rows_ : rows_;
-          for (std::size_t i = 0; i < N; ++i) to[static_cast<std::size_t>(batch[b].to) * N + i] = moved[b * N + i];
+          for (std::size_t i = 0; i < N; ++i)
+            to[static_cast<std::size_t>(batch[b].to) * N + i] = moved[b * N + i];
         }
         copied += batch.size();
         copies = copies.subspan(batch.size());

@@ -40,9 +40,12 @@ using choices = boost::mpl::list<
     choice<continuous<queue::fcfs, prefill::chunked<>, preemption::recompute<>>, cache::contiguous>,
     choice<continuous<queue::fcfs, prefill::chunked<12>, preemption::recompute<>>, pages>,
     choice<continuous<queue::fcfs, prefill::whole, preemption::recompute<>>, shared>,
-    choice<continuous<queue::priority<8>, prefill::chunked<>, preemption::swap<victim::lowest_priority>>, pages>,
-    choice<continuous<queue::shortest_first<4>, prefill::whole, preemption::swap<victim::least_progress>>, shared>,
-    choice<continuous<queue::fair<16>, prefill::chunked<9>, preemption::recompute<victim::least_progress>>, shared>,
+    choice<continuous<queue::priority<8>, prefill::chunked<>, preemption::swap<victim::lowest_priority>>,
+           pages>,
+    choice<continuous<queue::shortest_first<4>, prefill::whole, preemption::swap<victim::least_progress>>,
+           shared>,
+    choice<continuous<queue::fair<16>, prefill::chunked<9>, preemption::recompute<victim::least_progress>>,
+           shared>,
     choice<continuous<queue::fair<64>, prefill::chunked<>, preemption::swap<>>, pages>,
     choice<continuous<queue::priority<1>, prefill::whole, preemption::none>, shared>>;
 
@@ -59,8 +62,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(everybody_gets_their_own_answer, Choice, choices) 
   BOOST_TEST(rc::check([&] {
     const schedule::limits limits{draw(1, 9), 8 + draw(0, 16), draw(0, 4) == 0 ? 3 : SIZE_MAX};
     const std::size_t context = 48, rows = 4 * draw(6, 30), swap_rows = 4 * draw(0, 20);
-    shadow_engine<typename Choice::batching_type, manager> e(limits,
-                                                             manager({limits.max_batch, context, rows, swap_rows}));
+    shadow_engine<typename Choice::batching_type, manager> e(
+        limits, manager({limits.max_batch, context, rows, swap_rows}));
     const int events = *rc::gen::inRange(1, 80);
     for (int i = 0; i < events; ++i) {
       const std::size_t what = draw(0, 10);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "tenon/cache/ability.hpp"
 #include "tenon/cache/contiguous.hpp"
 #include "tenon/model/llama.hpp"
 #include "tenon/policy/backend.hpp"
@@ -58,8 +59,12 @@
        "'apply(candidates, "                                                                                 \
        "request)'; use tenon::sampling::greedy or tenon::sampling::chain<...>")                              \
   RULE(batching_lacks,                                                                                       \
-       "tenon: this batching policy lacks 'max_batch'; use tenon::batching::static_batch<N>")                \
+       "tenon: this batching policy lacks 'max_batch', 'opens(state)', 'queue_type', 'prefill_type' or "     \
+       "'preemption_type'; see tenon/policy/batching.hpp")                                                   \
   RULE(empty_batch, "tenon: static_batch<N> needs a batch of at least one sequence")                         \
+  RULE(nowhere_to_swap,                                                                                      \
+       "tenon: preemption::swap needs a cache with a swap space, as cache::paged; use it, or "               \
+       "preemption::recompute")                                                                              \
   RULE(shape_heads,                                                                                          \
        "tenon: fixed_shape<...> has heads that are no multiple of kv_heads; each key-value head serves the " \
        "same number "                                                                                        \
@@ -101,6 +106,12 @@ inline constexpr bool in_known_slot =
            slot::instrumentation>;
 
 struct nothing {};
+
+/// Not the default cache, which `nothing` stands for.
+template <class C>
+inline constexpr bool can_swap = false;
+template <tenon::cache::policy C>
+inline constexpr bool can_swap<C> = tenon::cache::swaps<typename C::manager>;
 
 /// Asked with arguments that every backend must take.
 template <class B>
@@ -169,6 +180,8 @@ constexpr rule check_members() {
     return rule::batching_lacks;
   } else if constexpr (N::max_batch == 0) {
     return rule::empty_batch;
+  } else if constexpr (N::preemption_type::swaps && !can_swap<C>) {
+    return rule::nowhere_to_swap;
   } else {
     return check_shape<M, P>();
   }

@@ -30,6 +30,15 @@ concept prefill_policy = std::convertible_to<decltype(P::name), std::string_view
 
 namespace detail {
 
+template <std::size_t Tokens>
+constexpr auto chunked_name() {
+  if constexpr (Tokens == 0) {
+    return fixed_string("chunked");
+  } else {
+    return "chunked<" + decimal<Tokens>() + ">";
+  }
+}
+
 /// One token for each that decodes, as far as the budget goes. Returns what is left.
 inline std::size_t share_decodes(std::span<token_share> sequences, std::size_t budget) {
   for (token_share& s : sequences) {
@@ -70,7 +79,7 @@ struct whole {
 /// rests get theirs: a long prompt does not hold up the short ones behind it, nor they it.
 template <std::size_t Tokens = 0>
 struct chunked {
-  static constexpr auto name = "chunked<" + decimal<Tokens>() + ">";
+  static constexpr auto name = detail::chunked_name<Tokens>();
   static constexpr std::size_t steps_per_token = 1;
 
   static constexpr std::size_t budget(std::size_t max_batch, std::size_t max_tokens) {
