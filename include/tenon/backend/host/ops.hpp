@@ -72,6 +72,11 @@ class ops {
   void project_and_add(const activations& x, const matrix& weights, buffer<float>& hidden) {
     product::add(context_, weights, x, plan_.tokens.size(), hidden.data());
   }
+  void project_add_and_norm(const activations& x, const matrix& weights, buffer<float>& hidden,
+                            const buffer<float>& norm_weight, float epsilon, activations& normed) {
+    project_and_add(x, weights, hidden);
+    norm(hidden, norm_weight, epsilon, normed);
+  }
   void gated_feed_forward(const activations& x, const matrix& gate, const matrix& up, activations& gated) {
     product::swiglu(context_, gate, up, x, plan_.tokens.size(), gated);
   }
