@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "tenon/core/fixed_string.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/policy/cache.hpp"
 
 namespace tenon::cache {
@@ -16,8 +17,8 @@ struct contiguous {
   struct view {
     std::size_t first_row;
     std::size_t context;
-    constexpr std::size_t row(std::size_t position) const { return first_row + position; }
-    constexpr std::size_t run(std::size_t position) const { return context - position; }
+    TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const { return first_row + position; }
+    TENON_HOST_DEVICE constexpr std::size_t run(std::size_t position) const { return context - position; }
   };
 
   class manager {
