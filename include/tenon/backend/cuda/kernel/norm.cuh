@@ -89,7 +89,27 @@ struct prepare_parameters {
   int width;
 };
 
-/// One block a token. Rows are read twice: for their root mean square, and from the cache for their values.
+/// One row in the forms that are wanted, by all threads of a block. `values(column)` are four neighbouring values of it,
+/// zeros past its width; it is read twice, for the root mean square and for the values.
+template <int Threads, class Values>
+__device__ __forceinline__ void prepare_row(const Values& values, int width, const activation_view& out,
+                                            int token, float (&of_warps)[Threads / warp_lanes]) {
+  float squares = 0;
+  for (int column = static_cast<int>(threadIdx.x) * 4; column < width; column += Threads * 4) {
+    const float4 x = values(column);
+    squares = __fmaf_rn(x.x, x.x, __fmaf_rn(x.y, x.y, __fmaf_rn(x.z, x.z, __fmaf_rn(x.w, x.w, squares))));
+  }
+  squares = sum_over_block<Threads>(squares, of_warps);
+  const float limit = outlier_ratio * sqrtf(squares / static_cast<float>(width));
+  for (int first = 0; first < out.stride; first += Threads * 4) {
+    const int column = first + static_cast<int>(threadIdx.x) * 4;
+    const float4 four = values(column);
+    const float x[4] = {four.x, four.y, four.z, four.w};
+    store_activations(out, token, column, x, limit);
+  }
+}
+
+/// One block a token.
 template <int Threads>
 __global__ void __launch_bounds__(Threads) prepare_kernel(const __grid_constant__ prepare_parameters p) {
   __shared__ float of_warps[Threads / warp_lanes];
@@ -98,19 +118,7 @@ __global__ void __launch_bounds__(Threads) prepare_kernel(const __grid_constant_
   const auto values = [&](int column) {
     return column < p.width ? *reinterpret_cast<const float4*>(row + column) : make_float4(0, 0, 0, 0);
   };
-  float squares = 0;
-  for (int column = static_cast<int>(threadIdx.x) * 4; column < p.width; column += Threads * 4) {
-    const float4 x = values(column);
-    squares = __fmaf_rn(x.x, x.x, __fmaf_rn(x.y, x.y, __fmaf_rn(x.z, x.z, __fmaf_rn(x.w, x.w, squares))));
-  }
-  squares = sum_over_block<Threads>(squares, of_warps);
-  const float limit = outlier_ratio * sqrtf(squares / static_cast<float>(p.width));
-  for (int first = 0; first < p.out.stride; first += Threads * 4) {
-    const int column = first + static_cast<int>(threadIdx.x) * 4;
-    const float4 four = values(column);
-    const float x[4] = {four.x, four.y, four.z, four.w};
-    store_activations(p.out, token, column, x, limit);
-  }
+  prepare_row<Threads>(values, p.width, p.out, token, of_warps);
 }
 
 /// out = x [tokens, width] in the forms that a product reads. The width is a multiple of 4.
