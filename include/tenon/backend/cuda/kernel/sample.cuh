@@ -79,8 +79,9 @@ __global__ void __launch_bounds__(detail::sample_threads)
   if (!only_best) Policy::apply(ahead, request);
   const bool summed = ahead.needs_sum() && !only_best;
 
+  detail::block<detail::sample_threads> all(memory.of_warps);
   detail::summarise_slice(logits, static_cast<int>(blockIdx.x) * detail::slice_size, only_best, summed,
-                          ahead.scale(), {memory.of_warps}, p.slices[slice],
+                          ahead.scale(), all, p.slices[slice],
                           p.lists + slice * detail::slice_list, p.ids + slice * detail::slice_list);
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(detail::sample_threads)
   if (!is_last) return;
   __threadfence();
 
-  row_candidates candidates(memory, logits,
+  row_candidates candidates(memory, all, logits,
                             {p.slices + first, p.lists + first * detail::slice_list,
                              p.ids + first * detail::slice_list,
                              p.work + row * static_cast<std::size_t>(p.work_stride),

@@ -59,68 +59,62 @@ __device__ __forceinline__ T scan_over_lanes(T x, int lane) {
   return x;
 }
 
-/// Collectives of a block, each called by all threads. One word of shared memory a warp serves them all.
+/// Collectives of a block, each called by all threads. They take turns with two places in shared memory, so that a barrier
+/// each is enough.
 template <int Threads>
-struct block {
+class block {
+ public:
   static constexpr int warps = Threads / warp_lanes;
   static_assert(warps <= warp_lanes);
-  using memory = fixed_weight[warps];
+  using memory = fixed_weight[2][static_cast<unsigned>(warps)];
 
-  memory& of_warps;
-  int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+  __device__ explicit block(memory& of_warps) : of_warps_(of_warps) {}
+
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
 
   /// The sum of the threads up to this one, and that of all.
   template <class T>
-  __device__ __forceinline__ T scan(T x, T& total) const {
+  __device__ __forceinline__ T scan(T x, T& total) {
     const T inside = scan_over_lanes(x, lane);
-    T* sums = reinterpret_cast<T*>(of_warps);
-    if (lane == warp_lanes - 1) sums[warp] = inside;
-    __syncthreads();
-    const T mine = lane < warps ? sums[lane] : T(0);
-    const T through = scan_over_lanes(mine, lane);
+    return inside + sum_before(__shfl_sync(all_lanes, inside, warp_lanes - 1), total);
+  }
+  /// The sum of the warps before this one, and that of all; `x` is the same in all lanes.
+  template <class T>
+  __device__ __forceinline__ T sum_before(T x, T& total) {
+    const T mine = exchange(x);
+    const T through = scan_over_lanes(lane < warps ? mine : T(0), lane);
     total = __shfl_sync(all_lanes, through, warps - 1);
-    const T before = __shfl_sync(all_lanes, through - mine, warp);
-    __syncthreads();
-    return before + inside;
+    return __shfl_sync(all_lanes, through, warp) - x;
   }
-
   template <class T>
-  __device__ __forceinline__ T sum(T x) const {
-    x = add_over_lanes(x);
-    T* sums = reinterpret_cast<T*>(of_warps);
-    if (lane == 0) sums[warp] = x;
-    __syncthreads();
-    x = add_over_lanes(lane < warps ? sums[lane] : T(0));
-    __syncthreads();
-    return x;
+  __device__ __forceinline__ T sum(T x) {
+    const T mine = exchange(add_over_lanes(x));
+    return add_over_lanes(lane < warps ? mine : T(0));
   }
-
-  __device__ __forceinline__ int max(int x) const {
-    int* best = reinterpret_cast<int*>(of_warps);
-    x = __reduce_max_sync(all_lanes, x);
-    if (lane == 0) best[warp] = x;
-    __syncthreads();
-    x = __reduce_max_sync(all_lanes, best[lane < warps ? lane : 0]);
-    __syncthreads();
-    return x;
+  __device__ __forceinline__ int max(int x) {
+    return __reduce_max_sync(all_lanes, exchange(__reduce_max_sync(all_lanes, x)));
   }
-  __device__ __forceinline__ int min(int x) const { return ~max(~x); }
+  __device__ __forceinline__ int min(int x) {
+    return __reduce_min_sync(all_lanes, exchange(__reduce_min_sync(all_lanes, x)));
+  }
   /// The highest of the threads' values; NaN when one is NaN.
-  __device__ __forceinline__ float max(float x) const { return value_at(max(order_of(x))); }
+  __device__ __forceinline__ float max(float x) { return value_at(max(order_of(x))); }
 
-  /// `value` of the thread where `chosen` (of at most one), `otherwise` when there is none.
+  /// In each lane the value of one warp, which is the same in all lanes there.
   template <class T>
-  __device__ __forceinline__ T pick(bool chosen, T value, T otherwise) const {
-    T* slot = reinterpret_cast<T*>(of_warps);
-    if (threadIdx.x == 0) *slot = otherwise;
+  __device__ __forceinline__ T exchange(T of_warp) {
+    static_assert(sizeof(T) <= sizeof(fixed_weight));
+    T* place = reinterpret_cast<T*>(of_warps_[turn_]);
+    turn_ ^= 1;
+    if (lane == 0) place[warp] = of_warp;
     __syncthreads();
-    if (chosen) *slot = value;
-    __syncthreads();
-    value = *slot;
-    __syncthreads();
-    return value;
+    return place[lane % warps];
   }
+
+ private:
+  memory& of_warps_;
+  int turn_ = 0;
 };
 
 }  // namespace tenon::cuda::detail

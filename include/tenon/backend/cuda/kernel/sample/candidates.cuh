@@ -29,12 +29,19 @@ struct row_memory {
   int count;                    // of slices, at most sample_threads
 };
 
-inline constexpr int candidate_list = slice_size;
+inline constexpr int candidate_list = 4096;
+
+/// Where a sum over a row, or over bins, reaches what was looked for.
+struct found_place {
+  int place;
+  fixed_weight before, amount;  // the sum before it, and its own part
+};
 
 struct candidate_memory {
   alignas(16) float logits[candidate_list];
   token_id ids[candidate_list];
   fixed_weight bins[sample_threads];
+  found_place found[2];
   block<sample_threads>::memory of_warps;
 };
 
@@ -44,11 +51,11 @@ struct candidate_memory {
 /// whole numbers (of 2^-44 of the best candidate's weight), so they do not depend on any order.
 class row_candidates {
  public:
-  __device__ row_candidates(detail::candidate_memory& memory, const detail::row_view& row,
+  __device__ row_candidates(detail::candidate_memory& memory, detail::block<detail::sample_threads>& all, const detail::row_view& row,
                             const detail::row_memory& found, float summed_scale, bool summed,
                             std::uint64_t seed, std::uint64_t token_index)
       : memory_(memory),
-        all_{memory.of_warps},
+        all_(all),
         row_(row),
         found_(found),
         summed_scale_(summed_scale),
@@ -224,7 +231,7 @@ class row_candidates {
   __device__ weigh_below weigh() const { return {best_}; }
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ token_id id_of(int i) const { return listed_ ? memory_.ids[i] : i; }
+  __device__ token_id id_of(int i) const { return listed_ ? memory_.ids[i] : first_id_ + i; }
 
   __device__ static weight share_of(double p, weight total) {
     const double wanted = ceil(p * static_cast<double>(total));
@@ -263,7 +270,7 @@ class row_candidates {
 
   /// The sum of `amount` over what is at least `bound`, of what is listed.
   template <class Amount>
-  __device__ weight sum_from(float bound, Amount amount) const {
+  __device__ weight sum_from(float bound, Amount amount) {
     weight sum = 0;
     for_each([&](int, float logit) { sum += logit >= bound ? amount(logit) : 0; });
     return all_.sum(sum);
@@ -294,12 +301,13 @@ class row_candidates {
   }
   /// Takes the whole row for the list.
   __device__ void widen() {
-    __syncthreads();
-    read_row(0, row_.vocabulary, found_.work);
-    listed_ = false, whole_ = false;
+    read_row(0, row_.vocabulary);
   }
-  __device__ void read_row(int begin, int end, float* into) {
-    values_ = into;
+  __device__ void read_row(int begin, int end) {
+    __syncthreads();
+    listed_ = false, whole_ = false;
+    first_id_ = begin;
+    values_ = found_.work;
     quads_ = (end - begin + 3) / 4;
     for (int quad = thread(); quad < quads_; quad += detail::sample_threads) {
       float logits[4];
@@ -358,14 +366,11 @@ class row_candidates {
     weight total = 0;
     const weight through = all_.scan(mine, total);
     const bool here = through > wanted && through - mine <= wanted;
-    const weight before = all_.pick(here, through - mine, weight{0});
-    const int begin = all_.pick(here, thread(), 0) * detail::slice_size;
+    const detail::found_place slice = publish(here, {thread(), through - mine, mine});
+    const int begin = slice.place * detail::slice_size;
     const int end = min(begin + detail::slice_size, row_.vocabulary);
-    read_row(begin, end, memory_.logits);
-    for (int i = thread(); i < quads_ * 4; i += detail::sample_threads) memory_.ids[i] = begin + i;
-    __syncthreads();
-    listed_ = true, whole_ = false;
-    return wanted - before;
+    read_row(begin, end);
+    return wanted - slice.before;
   }
 
   /// Keeps the best, added up by `amount` until the sum is `target` (1 or more); all when it never is. Radix selection, as on
@@ -373,7 +378,7 @@ class row_candidates {
   template <class Amount>
   __device__ void keep_up_to(weight target, Amount amount) {
     using sampling::detail::rank_of;
-    constexpr int bits = 9;
+    constexpr int bits = 8;
     static_assert(detail::sample_threads == 1 << bits);
     unsigned first = rank_of(best_), last = first;
     for_each([&](int, float logit) { last = max(last, rank_of(logit)); });
@@ -391,16 +396,15 @@ class row_candidates {
       __syncthreads();
       const weight mine = memory_.bins[thread()];
       weight total = 0;
-      const weight through = reached + all_.scan(mine, total);
-      const bool here = through >= target && through - mine < target;
-      const int chosen = all_.pick(here, thread(), -1);
-      if (chosen < 0) break;  // all are needed
-      const weight on_border = memory_.bins[chosen];
-      reached = all_.pick(here, through - mine, weight{0});
-      first += static_cast<unsigned>(chosen) << shift;
+      const weight through = all_.scan(mine, total);
+      if (reached + total < target) break;  // all are needed
+      const bool here = reached + through >= target && reached + through - mine < target;
+      const detail::found_place bin = publish(here, {thread(), through - mine, mine});
+      reached += bin.before;
+      first += static_cast<unsigned>(bin.place) << shift;
       width = shift;
       if (shift == 0) {
-        cut(sampling::detail::value_of(first), amount, target - reached, on_border);
+        cut(sampling::detail::value_of(first), amount, target - reached, bin.amount);
         break;
       }
     }
@@ -441,10 +445,11 @@ class row_candidates {
       for (int quad = from + all_.lane; quad < to; quad += warp_lanes) sum += in_quad(quad, to, amounts);
       sum = detail::add_over_lanes(sum);
       weight total = 0;
-      const weight through = all_.scan(all_.lane == 0 ? sum : weight{0}, total);
-      const bool here = all_.lane == 0 && through > wanted && through - sum <= wanted;
-      begin = all_.pick(here, from, begin);
-      wanted -= all_.pick(here, through - sum, weight{0});
+      const weight before = all_.sum_before(sum, total);
+      const bool here = all_.lane == 0 && before <= wanted && before + sum > wanted;
+      const detail::found_place chosen = publish(here, {from, before, sum});
+      begin = chosen.place;
+      wanted -= chosen.before;
       end = min(begin + part, end);
     }
     const weight sum = in_quad(begin + all_.lane, end, amounts);
@@ -457,11 +462,20 @@ class row_candidates {
       reached += amounts[i];
     }
     const bool here = all_.warp == 0 && through > wanted && through - sum <= wanted;
-    return all_.pick(here, (begin + all_.lane) * 4 + found, 0);
+    return publish(here, {(begin + all_.lane) * 4 + found, through - sum, sum}).place;
+  }
+
+  /// What the one thread that is `here` has found, in all of them.
+  __device__ detail::found_place publish(bool here, const detail::found_place& found) {
+    detail::found_place& shared = memory_.found[published_];
+    published_ ^= 1;
+    if (here) shared = found;
+    __syncthreads();
+    return shared;
   }
 
   detail::candidate_memory& memory_;
-  detail::block<detail::sample_threads> all_;
+  detail::block<detail::sample_threads>& all_;
   detail::row_view row_;
   detail::row_memory found_;
   float summed_scale_;
@@ -470,7 +484,9 @@ class row_candidates {
 
   float* values_ = nullptr;  // -inf where there is no candidate
   int quads_ = 0;
-  bool listed_ = true;    // values_ is the list, with ids; else all tokens of the row
+  int published_ = 0;
+  bool listed_ = true;    // values_ is the list, with ids; else the tokens from first_id_ on
+  int first_id_ = 0;
   bool whole_ = false;    // what is below bound_ is a candidate too, though not in values_
   bool infinite_ = false, divided_ = false;
   float best_ = 0, bound_ = 0, scale_ = 1, subtracted_ = 0, divisor_ = 1;
