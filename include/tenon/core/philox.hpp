@@ -35,20 +35,23 @@ TENON_HOST_DEVICE constexpr words block(words counter, key k) {
 
 /// The bits of a request's token: the key is the request's seed, the counter the number of the token in the
 /// answer. `stream` tells several draws for one token apart; 0 is the draw of the token itself.
-TENON_HOST_DEVICE constexpr words block(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr words block(std::uint64_t seed, std::uint64_t token_index,
+                                        std::uint32_t stream = 0) {
   return block(words{static_cast<std::uint32_t>(token_index), static_cast<std::uint32_t>(token_index >> 32),
                      stream, 0},
                key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
 }
 
 /// A number in [0, 1), one of 2^24 that are equally far apart.
-TENON_HOST_DEVICE constexpr float uniform(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr float uniform(std::uint64_t seed, std::uint64_t token_index,
+                                          std::uint32_t stream = 0) {
   return static_cast<float>(block(seed, token_index, stream).x0 >> 8) * 0x1p-24f;
 }
 
 /// The same number with 53 bits: uniform() is this one cut off after 24. In a vocabulary of 100,000 there are
 /// tokens rarer than 2^-24; they need the finer grid.
-TENON_HOST_DEVICE constexpr double uniform53(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr double uniform53(std::uint64_t seed, std::uint64_t token_index,
+                                             std::uint32_t stream = 0) {
   const words bits = block(seed, token_index, stream);
   return static_cast<double>((std::uint64_t{bits.x0} << 32 | bits.x1) >> 11) * 0x1p-53;
 }

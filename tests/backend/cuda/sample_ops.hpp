@@ -24,7 +24,8 @@ struct top_n_sigma {
   };
   TENON_HOST_DEVICE_TEMPLATE static void apply(auto& c, const params& own) {
     const double best = static_cast<double>(c.best_logit()), count = static_cast<double>(c.size());
-    const double mean = c.sum_of([best](token_id, float logit) { return static_cast<double>(logit) - best; }) / count;
+    const double mean =
+        c.sum_of([best](token_id, float logit) { return static_cast<double>(logit) - best; }) / count;
     const double variance = c.sum_of([best, mean](token_id, float logit) {
       const double off = static_cast<double>(logit) - best - mean;
       return off * off;
@@ -55,9 +56,11 @@ struct sample_row {
   std::vector<token_id> banned = {};
 };
 
-/// Chooses a token for each row. logits [rows.size(), stride], or one row for all of them when the stride is 0.
+/// Chooses a token for each row; `replayed`: in a graph, three times. logits [rows.size(), stride], or one row for all of them
+/// when the stride is 0.
 template <class Policy>
-std::vector<cuda_choice> cuda_sample(std::span<const float> logits, std::size_t stride, std::size_t vocabulary,
-                                     std::span<const sample_row<Policy>> rows);
+std::vector<cuda_choice> cuda_sample(std::span<const float> logits, std::size_t stride,
+                                     std::size_t vocabulary, std::span<const sample_row<Policy>> rows,
+                                     bool replayed = false);
 
 }  // namespace tenon::test

@@ -47,14 +47,14 @@ inline constexpr bool stages_on_device<sampling::chain<Stages...>> =
 ///   TENON_HOST_DEVICE_TEMPLATE static void apply(auto& candidates, const params& own);
 /// that uses what row_candidates has.
 template <class Stage>
-concept device_stage = sampling::sampling_stage<Stage> && detail::can_apply_to<Stage, row_candidates>() &&
-                       detail::can_apply_to<Stage, detail::preview>();
+concept device_stage = sampling::sampling_stage<Stage> &&
+    detail::can_apply_to<Stage, row_candidates>() && detail::can_apply_to<Stage, detail::preview>();
 
 template <class Policy>
 struct sample_parameters {
-  const float* logits;  // [rows, stride], 16-byte aligned
-  int stride;           // a multiple of 4
-  int vocabulary;       // the logits behind are padding
+  const float* logits;                  // [rows, stride], 16-byte aligned
+  int stride;                           // a multiple of 4
+  int vocabulary;                       // the logits behind are padding
   const row_request<Policy>* requests;  // [rows]
   detail::slice_summary* slices;        // [rows, slices]
   float* lists;                         // [rows, slices, slice_list]
@@ -81,8 +81,8 @@ __global__ void __launch_bounds__(detail::sample_threads)
 
   detail::block<detail::sample_threads> all(memory.of_warps);
   detail::summarise_slice(logits, static_cast<int>(blockIdx.x) * detail::slice_size, only_best, summed,
-                          ahead.scale(), all, p.slices[slice],
-                          p.lists + slice * detail::slice_list, p.ids + slice * detail::slice_list);
+                          ahead.scale(), all, p.slices[slice], p.lists + slice * detail::slice_list,
+                          p.ids + slice * detail::slice_list);
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
@@ -92,12 +92,11 @@ __global__ void __launch_bounds__(detail::sample_threads)
   if (!is_last) return;
   __threadfence();
 
-  row_candidates candidates(memory, all, logits,
-                            {p.slices + first, p.lists + first * detail::slice_list,
-                             p.ids + first * detail::slice_list,
-                             p.work + row * static_cast<std::size_t>(p.work_stride),
-                             static_cast<int>(slices)},
-                            ahead.scale(), summed, request.seed, request.token_index);
+  row_candidates candidates(
+      memory, all, logits,
+      {p.slices + first, p.lists + first * detail::slice_list, p.ids + first * detail::slice_list,
+       p.work + row * static_cast<std::size_t>(p.work_stride), static_cast<int>(slices)},
+      ahead.scale(), summed, request.seed, request.token_index);
   sampling::fault fault = candidates.begin(only_best);
   if (fault == sampling::fault::none && !only_best) fault = Policy::apply(candidates, request);
   token_id token = -1;
@@ -116,10 +115,11 @@ __global__ void __launch_bounds__(detail::sample_threads)
 /// memory that the blocks meet in.
 template <sampling::sampling_policy Policy>
 class sampler {
-  static_assert(detail::stages_on_device<Policy>,
-                "tenon: a stage of this sampling::chain<...> cannot run on the device; write its apply as "
-                "'TENON_HOST_DEVICE_TEMPLATE static void apply(auto& candidates, ...)' with the operations that "
-                "cuda::row_candidates has, or sample on the host");
+  static_assert(
+      detail::stages_on_device<Policy>,
+      "tenon: a stage of this sampling::chain<...> cannot run on the device; write its apply as "
+      "'TENON_HOST_DEVICE_TEMPLATE static void apply(auto& candidates, ...)' with the operations that "
+      "cuda::row_candidates has, or sample on the host");
 
  public:
   sampler(std::size_t rows, std::size_t vocabulary, const stream& on)
@@ -130,15 +130,16 @@ class sampler {
         arrived_(rows) {
     if (slices_for(vocabulary) > detail::sample_threads) {
       throw error(concat("a vocabulary of ", vocabulary, " tokens is more than the ",
-                         detail::sample_threads * detail::slice_size, " that sampling on the device has room for"));
+                         detail::sample_threads * detail::slice_size,
+                         " that sampling on the device has room for"));
     }
     check(cudaMemsetAsync(arrived_.data(), 0, arrived_.bytes(), on.get()), "cudaMemsetAsync");
   }
 
   /// chosen [rows]; logits [rows, stride] with stride a multiple of 4, not changed; requests [rows], in device memory, from
   /// make_row_request().
-  void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows, std::size_t vocabulary,
-           const row_request<Policy>* requests, chosen_token* chosen) {
+  void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows,
+           std::size_t vocabulary, const row_request<Policy>* requests, chosen_token* chosen) {
     launch(sample_kernel<Policy>, "sample_kernel",
            {dim3(static_cast<unsigned>(slices_for(vocabulary)), static_cast<unsigned>(rows)),
             dim3(detail::sample_threads)},
@@ -159,6 +160,21 @@ class sampler {
   device_buffer<token_id> ids_;
   device_buffer<float> work_;
   device_buffer<unsigned> arrived_;
+};
+
+/// Greedy needs no more than the best token.
+template <>
+class sampler<sampling::greedy> {
+ public:
+  sampler(std::size_t rows, std::size_t vocabulary, const stream& on) : best_(rows, vocabulary, on) {}
+
+  void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows,
+           std::size_t vocabulary, const row_request<sampling::greedy>* requests, chosen_token* chosen) {
+    best_.run(on, logits, stride, rows, vocabulary, requests, chosen);
+  }
+
+ private:
+  argmax best_;
 };
 
 }  // namespace tenon::cuda

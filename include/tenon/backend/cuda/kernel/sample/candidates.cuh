@@ -51,9 +51,9 @@ struct candidate_memory {
 /// whole numbers (of 2^-44 of the best candidate's weight), so they do not depend on any order.
 class row_candidates {
  public:
-  __device__ row_candidates(detail::candidate_memory& memory, detail::block<detail::sample_threads>& all, const detail::row_view& row,
-                            const detail::row_memory& found, float summed_scale, bool summed,
-                            std::uint64_t seed, std::uint64_t token_index)
+  __device__ row_candidates(detail::candidate_memory& memory, detail::block<detail::sample_threads>& all,
+                            const detail::row_view& row, const detail::row_memory& found, float summed_scale,
+                            bool summed, std::uint64_t seed, std::uint64_t token_index)
       : memory_(memory),
         all_(all),
         row_(row),
@@ -226,7 +226,9 @@ class row_candidates {
   static constexpr count_one one{};
   struct weigh_below {
     float best;
-    __device__ __forceinline__ weight operator()(float logit) const { return detail::weight_of(logit - best); }
+    __device__ __forceinline__ weight operator()(float logit) const {
+      return detail::weight_of(logit - best);
+    }
   };
   __device__ weigh_below weigh() const { return {best_}; }
 
@@ -300,9 +302,7 @@ class row_candidates {
     if (needed) widen();
   }
   /// Takes the whole row for the list.
-  __device__ void widen() {
-    read_row(0, row_.vocabulary);
-  }
+  __device__ void widen() { read_row(0, row_.vocabulary); }
   __device__ void read_row(int begin, int end) {
     __syncthreads();
     listed_ = false, whole_ = false;
@@ -312,7 +312,7 @@ class row_candidates {
     for (int quad = thread(); quad < quads_; quad += detail::sample_threads) {
       float logits[4];
       row_.read(begin + quad * 4, logits);
-      row_.ban(begin + quad * 4, logits);
+      row_.ban_in(begin + quad * 4, logits);
       reinterpret_cast<float4*>(values_)[quad] =
           make_float4(now(logits[0]), now(logits[1]), now(logits[2]), now(logits[3]));
     }
@@ -417,7 +417,8 @@ class row_candidates {
     const weight each = amount(border);
     const weight ties = (missing + each - 1) / each;
     int last = 0x7fffffff;
-    if (ties * each < on_border) last = find([border](float logit) { return weight{logit == border}; }, ties - 1);
+    if (ties * each < on_border)
+      last = find([border](float logit) { return weight{logit == border}; }, ties - 1);
     rewrite([border, last](int i, float logit) {
       return logit > border || (logit == border && i <= last) ? logit : -INFINITY;
     });
@@ -427,7 +428,7 @@ class row_candidates {
   template <class Amount>
   __device__ int find(Amount amount, weight wanted) {
     __syncthreads();
-    const auto in_quad = [&](int quad, int end, weight (&amounts)[4]) {
+    const auto in_quad = [&](int quad, int end, weight(&amounts)[4]) {
       weight sum = 0;
       const float4 four = quad < end ? reinterpret_cast<const float4*>(values_)[quad]
                                      : make_float4(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
@@ -485,9 +486,9 @@ class row_candidates {
   float* values_ = nullptr;  // -inf where there is no candidate
   int quads_ = 0;
   int published_ = 0;
-  bool listed_ = true;    // values_ is the list, with ids; else the tokens from first_id_ on
+  bool listed_ = true;  // values_ is the list, with ids; else the tokens from first_id_ on
   int first_id_ = 0;
-  bool whole_ = false;    // what is below bound_ is a candidate too, though not in values_
+  bool whole_ = false;  // what is below bound_ is a candidate too, though not in values_
   bool infinite_ = false, divided_ = false;
   float best_ = 0, bound_ = 0, scale_ = 1, subtracted_ = 0, divisor_ = 1;
   sampling::fault fault_ = sampling::fault::none;

@@ -13,7 +13,8 @@ namespace tenon::cuda::detail {
 
 class preview {
  public:
-  __device__ preview(std::uint64_t seed, std::uint64_t token_index) : seed_(seed), token_index_(token_index) {}
+  __device__ preview(std::uint64_t seed, std::uint64_t token_index)
+      : seed_(seed), token_index_(token_index) {}
 
   /// What logits are multiplied with before the first sum of weights.
   __device__ float scale() const { return scale_; }

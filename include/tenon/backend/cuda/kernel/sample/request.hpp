@@ -58,9 +58,10 @@ template <class Policy>
 row_request<Policy> make_row_request(const sampling::params<Policy>& from, std::uint64_t seed,
                                      std::uint64_t token_index, const token_id* banned = nullptr,
                                      std::int32_t banned_count = 0) {
-  static_assert(std::is_trivially_copyable_v<typename Policy::custom_params>,
-                "tenon: a sampling stage's params go to the device as bytes, and one of this chain's cannot: give it "
-                "numbers and fixed arrays only, or sample on the host");
+  static_assert(
+      std::is_trivially_copyable_v<typename Policy::custom_params>,
+      "tenon: a sampling stage's params go to the device as bytes, and one of this chain's cannot: give it "
+      "numbers and fixed arrays only, or sample on the host");
   using sampling::field;
   row_request<Policy> made;
   if constexpr (contains(Policy::reads, field::temperature)) made.temperature = from.temperature;

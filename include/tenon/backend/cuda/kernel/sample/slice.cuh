@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cstddef>
 
+#include "tenon/backend/cuda/kernel/sample/ban.cuh"
 #include "tenon/backend/cuda/kernel/sample/block.cuh"
 #include "tenon/core/types.hpp"
 
@@ -13,7 +14,8 @@ inline constexpr int sample_threads = 256;
 inline constexpr int slice_loads = 8;  // of 4 logits, by each thread
 inline constexpr int thread_logits = slice_loads * 4;
 inline constexpr int slice_size = sample_threads * thread_logits;
-inline constexpr int slice_list = 252;  // of a slice, at most so many logits are listed: their places fit in bytes
+inline constexpr int slice_list =
+    252;  // of a slice, at most so many logits are listed: their places fit in bytes
 
 /// A row of logits as the model left it. Banned tokens count as -inf.
 struct row_view {
@@ -35,14 +37,8 @@ struct row_view {
       if (first + i >= vocabulary) values[i] = -INFINITY;
     }
   }
-  __device__ __forceinline__ void ban(int first, float (&values)[4]) const {
-    for (int b = 0; b < banned_count; ++b) {
-      const int offset = banned[b] - first;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if (offset == i) values[i] = -INFINITY;
-      }
-    }
+  __device__ __forceinline__ void ban_in(int first, float (&values)[4]) const {
+    ban(banned, banned_count, first, values);
   }
 };
 
@@ -92,7 +88,7 @@ struct listing {
 
 __device__ __forceinline__ listing place_on_list(const float (&values)[slice_loads][4], float bound,
                                                  block<sample_threads>& all) {
-  static_assert(thread_logits <= 32 && slice_list < 256);
+  static_assert(slice_loads == 8 && slice_list < 256);
   constexpr unsigned each_byte = 0x01010101u;
   listing made;
 #pragma unroll
@@ -119,9 +115,9 @@ __device__ __forceinline__ listing place_on_list(const float (&values)[slice_loa
 }
 
 /// Summarises the slice of `row` that begins at logit `begin`, and lists its best in ascending order of ids.
-__device__ __forceinline__ void summarise_slice(const row_view& row, int begin, bool only_best, bool needs_sum,
-                                                float scale, block<sample_threads>& all, slice_summary& summary,
-                                                float* list, token_id* ids) {
+__device__ __forceinline__ void summarise_slice(const row_view& row, int begin, bool only_best,
+                                                bool needs_sum, float scale, block<sample_threads>& all,
+                                                slice_summary& summary, float* list, token_id* ids) {
   const int warp_begin = begin + all.warp * warp_lanes * thread_logits;
   const int first = warp_begin + all.lane * 4;
   const auto first_of = [first](int load) { return first + load * warp_lanes * 4; };
@@ -144,12 +140,12 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
   float highest = highest_from(-INFINITY);
   if (row.banned_count > 0) {  // a NaN counts before bans, as on the host
 #pragma unroll
-    for (int load = 0; load < slice_loads; ++load) row.ban(first_of(load), values[load]);
+    for (int load = 0; load < slice_loads; ++load) row.ban_in(first_of(load), values[load]);
     highest = highest_from(highest != highest ? highest : -INFINITY);
   }
   const int order = order_of(highest);
-  const int2 of_warp = all.exchange(
-      make_int2(__reduce_max_sync(all_lanes, order), __reduce_min_sync(all_lanes, order)));
+  const int2 of_warp =
+      all.exchange(make_int2(__reduce_max_sync(all_lanes, order), __reduce_min_sync(all_lanes, order)));
   const float best = value_at(__reduce_max_sync(all_lanes, of_warp.x));
   const bool ordinary = best > -INFINITY && best < INFINITY;  // false for NaN
 
@@ -180,15 +176,20 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
   listing listed = place_on_list(values, bound, all);
   const bool fits = listed.count <= slice_list;
   if (threadIdx.x == 0) {
-    summary = {best, !fits ? INFINITY : bound > -FLT_MAX ? bound : -INFINITY, sum, fits ? listed.count : 0, 0};
+    summary = {best,
+               !fits              ? INFINITY
+               : bound > -FLT_MAX ? bound
+                                  : -INFINITY,
+               sum, fits ? listed.count : 0, 0};
   }
   if (!fits) return;
   while (listed.chosen != 0) {
     const int bit = __ffs(static_cast<int>(listed.chosen)) - 1, load = bit / 4, byte = load % 4 * 8;
     listed.chosen &= listed.chosen - 1;
-    unsigned& word = listed.places[load / 4];
-    const int place = listed.begin + static_cast<int>(word >> byte & 255u);
-    word += 1u << byte;
+    const unsigned places = load < 4 ? listed.places[0] : listed.places[1];  // an index would need memory
+    const int place = listed.begin + static_cast<int>(places >> byte & 255u);
+    listed.places[0] += load < 4 ? 1u << byte : 0u;
+    listed.places[1] += load < 4 ? 0u : 1u << byte;
     const token_id id = first + load * warp_lanes * 4 + bit % 4;
     list[place] = row.logits[id];
     ids[place] = id;
