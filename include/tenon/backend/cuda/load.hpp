@@ -1,8 +1,10 @@
 // Model weights onto the device: checked first, then packed by a team of host threads and copied part by part.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "tenon/backend/check_format.hpp"
@@ -10,6 +12,7 @@
 #include "tenon/backend/cuda/memory.hpp"
 #include "tenon/backend/cuda/upload.hpp"
 #include "tenon/backend/host/thread_team.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/core/progress.hpp"
 #include "tenon/format/load.hpp"
 #include "tenon/io/gguf.hpp"
@@ -28,6 +31,22 @@ template <class WeightFormats>
   WeightFormats::visit(use.tensor->type,
                        [&]<class Format>() { bytes = aligned(matrix_bytes<Format>(use.rows, use.columns)); });
   return bytes;
+}
+
+/// Refuses what the device's kernels cannot multiply: a gate and an up matrix in different formats, as one kernel takes both.
+[[gnu::cold]] inline void check_gates(const io::gguf_file& file, const model::llama_tensors& tensors) {
+  const io::gguf_tensor* gate = nullptr;
+  for (const model::tensor_use& use : tensors.uses()) {
+    const std::string_view name = use.tensor->name;
+    if (name.ends_with("ffn_gate.weight")) gate = use.tensor;
+    if (name.ends_with("ffn_up.weight") && gate->type != use.tensor->type) {
+      throw file.fault(use.tensor->offset,
+                       concat("the tensors '", gate->name, "' and '", name, "' are ",
+                              io::gguf_type_name(gate->type), " and ", io::gguf_type_name(use.tensor->type),
+                              ", but backend::cuda takes both in one format; requantise the model, or use "
+                              "backend::host"));
+    }
+  }
 }
 
 /// A model's weights and the one piece of device memory that they lie in.
@@ -64,6 +83,7 @@ void pack_tiles(const model::tensor_use& use, std::size_t first, std::size_t cou
 template <class WeightFormats>
 [[gnu::cold]] loaded_weights load_llama(const io::gguf_file& file, const model::llama_tensors& tensors,
                                         host::thread_team& team, const progress_callback& progress) {
+  check_gates(file, tensors);
   load_progress state;
   std::size_t bytes = 0, largest_unit = std::size_t{8} << 20;  // of what is copied at once
   for (const model::tensor_use& use : tensors.uses()) {

@@ -80,10 +80,10 @@ class ops {
   }
   void rope_angles() {
     const range stage("rope_angles");
-    cuda::rope_angles(c_.on,
-                      {c_.inputs.positions, c_.workspace.angles.data(), static_cast<int>(shape().rotated / 2),
-                       c_.description.constants.rope_base},
-                      c_.tokens);
+    // named: nvcc 13.0 gives g++ a broken call when the braces are an argument
+    const rope_angle_parameters p{c_.inputs.positions, c_.workspace.angles.data(),
+                                  static_cast<int>(shape().rotated / 2), c_.description.constants.rope_base};
+    cuda::rope_angles(c_.on, p, c_.tokens);
   }
   void norm(const device_buffer<float>& hidden, const vector& weight, float epsilon, activations& normed) {
     const range stage("norm");
@@ -103,13 +103,18 @@ class ops {
   void rope_and_append(std::size_t layer, device_buffer<float>& query_key_value) {
     const range stage("rope_and_append");
     const model::shape& s = shape();
-    rope_append<key, value, View>(
-        c_.on,
-        {query_key_value.data(), c_.workspace.angles.data(), c_.inputs.positions, c_.inputs.span_of,
-         c_.inputs.views, c_.cache.layer(layer), static_cast<int>(s.heads), static_cast<int>(s.kv_heads),
-         static_cast<int>(s.head_dim), static_cast<int>(s.rotated),
-         1.0f / std::sqrt(static_cast<float>(s.head_dim))},
-        c_.tokens);
+    const rope_append_parameters<View> p{query_key_value.data(),
+                                         c_.workspace.angles.data(),
+                                         c_.inputs.positions,
+                                         c_.inputs.span_of,
+                                         c_.inputs.views,
+                                         c_.cache.layer(layer),
+                                         static_cast<int>(s.heads),
+                                         static_cast<int>(s.kv_heads),
+                                         static_cast<int>(s.head_dim),
+                                         static_cast<int>(s.rotated),
+                                         1.0f / std::sqrt(static_cast<float>(s.head_dim))};
+    rope_append<key, value, View>(c_.on, p, c_.tokens);
   }
   void attention(std::size_t layer, const device_buffer<float>& query_key_value, activations& attended) {
     const range stage("attention");

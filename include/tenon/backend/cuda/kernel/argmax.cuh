@@ -136,6 +136,11 @@ class argmax {
     run_without(detail::request_bans<Policy>{requests}, on, logits, stride, rows, vocabulary, chosen);
   }
 
+  /// Bytes of device memory that one owns.
+  static constexpr std::size_t bytes(std::size_t rows, std::size_t vocabulary) {
+    return rows * (blocks_for(vocabulary) * sizeof(detail::best_logit) + sizeof(unsigned));
+  }
+
  private:
   static constexpr int threads = 256, loads = 4;
   static constexpr std::size_t blocks_for(std::size_t vocabulary) {

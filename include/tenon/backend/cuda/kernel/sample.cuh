@@ -149,6 +149,14 @@ class sampler {
             arrived_.data(), chosen});
   }
 
+  /// Bytes of device memory that one owns.
+  static constexpr std::size_t bytes(std::size_t rows, std::size_t vocabulary) {
+    const std::size_t of_slice =
+        sizeof(detail::slice_summary) + detail::slice_list * (sizeof(float) + sizeof(token_id));
+    return rows *
+           (slices_for(vocabulary) * of_slice + work_stride(vocabulary) * sizeof(float) + sizeof(unsigned));
+  }
+
  private:
   static constexpr std::size_t slices_for(std::size_t vocabulary) {
     return (vocabulary + detail::slice_size - 1) / detail::slice_size;
@@ -171,6 +179,9 @@ class sampler<sampling::greedy> {
   void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows,
            std::size_t vocabulary, const row_request<sampling::greedy>* requests, chosen_token* chosen) {
     best_.run(on, logits, stride, rows, vocabulary, requests, chosen);
+  }
+  static constexpr std::size_t bytes(std::size_t rows, std::size_t vocabulary) {
+    return argmax::bytes(rows, vocabulary);
   }
 
  private:
