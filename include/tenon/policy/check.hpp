@@ -48,7 +48,7 @@
        "tenon::precision::mixed<weights<...>, activations<...>, kv<...>>")                                   \
   RULE(no_weights,                                                                                           \
        "tenon: weights<> names no format, so no model could be loaded; name at least one, as weights<q4_1>") \
-  RULE(activation_format, "tenon: activations<...> takes f32, bf16 or int8")                                 \
+  RULE(activation_format, "tenon: activations<...> takes f32, bf16, f16 or int8")                            \
   RULE(kv_format, "tenon: kv<...> takes f32, f16, bf16 or e4m3, for keys and for values")                    \
   RULE(kv_backend,                                                                                           \
        "tenon: this backend's attention does not read kv<...> of these formats: backend::host reads f32, "   \
@@ -145,7 +145,7 @@ constexpr rule check_precision() {
     return rule::precision_lacks;
   } else if constexpr (P::weight_formats::count == 0) {
     return rule::no_weights;
-  } else if constexpr (!one_of<typename P::activation, f32, bf16, int8>) {
+  } else if constexpr (!one_of<typename P::activation, f32, bf16, f16, int8>) {
     return rule::activation_format;
   } else if constexpr (!one_of<typename P::key, f32, f16, bf16, e4m3> ||
                        !one_of<typename P::value, f32, f16, bf16, e4m3>) {
