@@ -156,7 +156,7 @@ class row_candidates {
 
   /// Keeps the best candidate alone; the lowest id of several.
   __device__ void keep_best() {
-    widen_if(whole_ && best_ < bound_);
+    reach(best_);
     int first = 0x7fffffff;
     for_each([&](int i, float logit) { first = logit == best_ && i < first ? i : first; });
     first = all_.min(first);
@@ -166,7 +166,7 @@ class row_candidates {
 
   /// Keeps the candidates whose logit is at least `bound`, which is at most best_logit().
   __device__ void keep_at_least(float bound) {
-    widen_if(whole_ && bound < bound_);
+    reach(bound);
     rewrite([bound](int, float logit) { return logit >= bound ? logit : -INFINITY; });
     whole_ = false;
   }
@@ -183,7 +183,7 @@ class row_candidates {
   __device__ void keep_top(std::size_t k) {
     if (k >= static_cast<std::size_t>(row_.vocabulary)) return;
     if (k == 1) return keep_best();
-    widen_if(whole_ && sum_from(bound_, one) < k);
+    if (whole_ && sum_from(bound_, one) < k && !relist_until(k, one)) widen();
     keep_up_to(k, one);
   }
 
@@ -191,7 +191,7 @@ class row_candidates {
   /// probability.
   __device__ void keep_share(double p) {
     weight target = share_of(p, total_weight());
-    if (whole_ && sum_from(bound_, weigh()) < target) {
+    if (whole_ && sum_from(bound_, weigh()) < target && !relist_until(target, weigh())) {
       widen();
       target = share_of(p, total_weight());
     }
@@ -233,7 +233,7 @@ class row_candidates {
   __device__ weigh_below weigh() const { return {best_}; }
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ token_id id_of(int i) const { return listed_ ? memory_.ids[i] : first_id_ + i; }
+  __device__ token_id id_of(int i) const { return ids_ != nullptr ? ids_[i] : first_id_ + i; }
 
   __device__ static weight share_of(double p, weight total) {
     const double wanted = ceil(p * static_cast<double>(total));
@@ -305,8 +305,8 @@ class row_candidates {
   __device__ void widen() { read_row(0, row_.vocabulary); }
   __device__ void read_row(int begin, int end) {
     __syncthreads();
-    listed_ = false, whole_ = false;
-    first_id_ = begin;
+    ids_ = nullptr, first_id_ = begin;
+    whole_ = false;
     values_ = found_.work;
     quads_ = (end - begin + 3) / 4;
     for (int quad = thread(); quad < quads_; quad += detail::sample_threads) {
@@ -316,6 +316,110 @@ class row_candidates {
       reinterpret_cast<float4*>(values_)[quad] =
           make_float4(now(logits[0]), now(logits[1]), now(logits[2]), now(logits[3]));
     }
+    __syncthreads();
+  }
+
+  /// f(id of the first, logits as they are now) for 32 logits of each thread at a time; ids ascend with the call, the warp, the
+  /// load, the lane and the place.
+  template <class F>
+  __device__ void for_each_piece(F f) {
+    using detail::slice_loads;
+    for (int begin = 0; begin < row_.vocabulary; begin += detail::slice_size) {
+      const int first = begin + (all_.warp * slice_loads * warp_lanes + all_.lane) * 4;
+      float logits[slice_loads][4];
+#pragma unroll
+      for (int load = 0; load < slice_loads; ++load) row_.read(first + load * warp_lanes * 4, logits[load]);
+#pragma unroll
+      for (int load = 0; load < slice_loads; ++load) {
+        row_.ban_in(first + load * warp_lanes * 4, logits[load]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) logits[load][i] = now(logits[load][i]);
+      }
+      f(first, logits);
+    }
+  }
+
+  /// Makes a list, in the room for a whole row, of what is `wanted` of the row; false when that does not fit.
+  template <class Wanted>
+  __device__ bool relist(Wanted wanted) {
+    using detail::slice_loads;
+    const int capacity = row_.vocabulary / 8 * 4;  // logits in one half of the room, ids in the other
+    float* logits = found_.work;
+    token_id* ids = reinterpret_cast<token_id*>(logits + capacity);
+    int count = 0;
+    for_each_piece([&](int first, const float(&values)[slice_loads][4]) {
+      unsigned chosen = 0;
+#pragma unroll
+      for (int load = 0; load < slice_loads; ++load) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if (values[load][i] > -INFINITY && wanted(values[load][i])) chosen |= 1u << (load * 4 + i);
+        }
+      }
+      int total = 0;
+      int place =
+          count + all_.sum_before(__reduce_add_sync(all_lanes, __popc(static_cast<int>(chosen))), total);
+      count += total;
+      if (count > capacity) return;
+#pragma unroll
+      for (int load = 0; load < slice_loads; ++load) {
+        const int here = __popc(static_cast<int>(chosen >> (load * 4) & 15u));
+        const int through = detail::scan_over_lanes(here, all_.lane);
+        int at = place + through - here;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if ((chosen >> (load * 4 + i) & 1u) == 0) continue;
+          logits[at] = values[load][i], ids[at] = first + load * warp_lanes * 4 + i, ++at;
+        }
+        place += __shfl_sync(all_lanes, through, warp_lanes - 1);
+      }
+    });
+    if (count > capacity) return false;
+    use_list(logits, ids, count);
+    whole_ = false;
+    return true;
+  }
+
+  /// The same for the best that by `amount` add up to `target`, and some more. The row is read twice: by bins of logits, then
+  /// for those in the bins that are needed.
+  template <class Amount>
+  __device__ bool relist_until(weight target, Amount amount) {
+    constexpr float per_unit = 8;
+    const auto bin_of = [best = best_](float logit) { return (best - logit) * per_unit; };
+    memory_.bins[thread()] = 0;
+    __syncthreads();
+    for_each_piece([&](int, const float(&values)[detail::slice_loads][4]) {
+#pragma unroll
+      for (int load = 0; load < detail::slice_loads; ++load) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float bin = bin_of(values[load][i]);
+          if (bin < detail::sample_threads) {
+            atomicAdd(&memory_.bins[static_cast<int>(bin)], amount(values[load][i]));
+          }
+        }
+      }
+    });
+    __syncthreads();
+    const weight mine = memory_.bins[thread()];
+    weight total = 0;
+    const weight through = all_.scan(mine, total);
+    if (total < target) return false;
+    const bool here = through >= target && through - mine < target;
+    const float bins = static_cast<float>(publish(here, {thread(), through - mine, mine}).place + 1);
+    return relist([&](float logit) { return bin_of(logit) < bins; });
+  }
+
+  /// Makes sure that what is at least `bound` is in the list.
+  __device__ void reach(float bound) {
+    if (!whole_ || bound >= bound_) return;
+    if (!relist([bound](float logit) { return logit >= bound; })) widen();
+  }
+
+  __device__ void use_list(float* logits, const token_id* ids, int count) {
+    values_ = logits, ids_ = ids;
+    quads_ = (count + 3) / 4;
+    if (thread() < quads_ * 4 - count) logits[count + thread()] = -INFINITY;
     __syncthreads();
   }
 
@@ -354,10 +458,7 @@ class row_candidates {
       memory_.logits[at] = logit;
       memory_.ids[at] = __ldcg(found_.ids + from);
     });
-    values_ = memory_.logits;
-    quads_ = (count + 3) / 4;
-    if (thread() < quads_ * 4 - count) memory_.logits[count + thread()] = -INFINITY;
-    __syncthreads();
+    use_list(memory_.logits, memory_.ids, count);
   }
 
   /// Takes the slice in which the draw falls for the list, and gives what is left to go in it.
@@ -486,7 +587,7 @@ class row_candidates {
   float* values_ = nullptr;  // -inf where there is no candidate
   int quads_ = 0;
   int published_ = 0;
-  bool listed_ = true;  // values_ is the list, with ids; else the tokens from first_id_ on
+  const token_id* ids_ = nullptr;  // of values_; where there are none, ids go up from first_id_
   int first_id_ = 0;
   bool whole_ = false;  // what is below bound_ is a candidate too, though not in values_
   bool infinite_ = false, divided_ = false;
