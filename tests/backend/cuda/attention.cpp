@@ -242,6 +242,17 @@ BOOST_AUTO_TEST_CASE(every_head_size_and_ratio_of_heads_is_within_its_bounds) {
   check<64, f16, f16>(25, 1, 40);
 }
 
+BOOST_AUTO_TEST_CASE(the_borders_of_chunks_are_within_their_bounds) {
+  constexpr std::size_t chunk = cuda::attention_chunk(64);
+  const filled_cache<64, f16, f16> filled(4, 2, 64, {2 * chunk + 2});
+  std::vector<part> decodes;
+  for (const std::size_t position : {chunk - 2, chunk - 1, chunk, chunk + 1, 2 * chunk - 1, 2 * chunk})
+    decodes.push_back({0, position, 1});
+  BOOST_TEST(filled.fault_of(decodes) == "");
+  BOOST_TEST(filled.fault_of({{0, chunk - 20, 19}, {0, chunk - 20, 20}, {0, chunk - 20, 21}}) == "");
+  BOOST_TEST(filled.fault_of({{0, 2 * chunk - 9, 11}}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(every_cache_format_is_within_its_bounds) {
   check<64, bf16, f16>(3, 1, 64);
   check<128, bf16, bf16>(4, 2, 128);
@@ -257,6 +268,127 @@ BOOST_AUTO_TEST_CASE(soft_caps_and_windows_are_within_their_bounds) {
   check<64, f16, f16, with<test::windowed_attention>>(6, 2, 64);
   check<64, f16, f16, with<test::capped_window_attention>>(4, 1, 48);
   check<64, f32, f32, with<test::capped_window_attention>>(4, 1, 48);
+}
+
+namespace {
+
+/// Every position's result in one chunk of a prompt; in decodes, with chunks shared by few and many blocks; in chunks of
+/// many sizes; and beside other sequences.
+template <int HeadSize, class Key, class Value, class Options = plain>
+void check_bits(std::size_t heads, std::size_t kv_heads, std::size_t head_dim) {
+  constexpr std::size_t length = 263;
+  const filled_cache<HeadSize, Key, Value, Options> filled(heads, kv_heads, head_dim, {length, 40, 9});
+  const std::size_t width = heads * head_dim;
+  const std::vector<float> whole = filled.attend({{0, 0, length}});
+  const auto same = [&](std::span<const float> seen, std::size_t position, std::size_t count) {
+    return std::memcmp(seen.data(), whole.data() + position * width, count * width * sizeof(float)) == 0;
+  };
+  std::vector<part> decodes;
+  for (const std::size_t position : {0u, 1u, 62u, 63u, 64u, 126u, 127u, 128u, 129u, 255u, 256u, 262u})
+    decodes.push_back({0, position, 1});
+  for (const int splits : {1, 2, 40}) {
+    const std::vector<float> seen = filled.attend(decodes, splits);
+    for (std::size_t i = 0; i < decodes.size(); ++i)
+      BOOST_TEST(same(std::span(seen).subspan(i * width), decodes[i].position, 1),
+                 "decode of " << decodes[i].position << " over " << splits << " blocks");
+  }
+  for (const std::size_t chunk : {2u, 17u, 64u, 129u}) {
+    std::vector<part> parts;
+    for (std::size_t first = chunk == 2 ? 200 : 0; first < length; first += chunk)
+      parts.push_back({0, first, std::min(chunk, length - first)});
+    parts.insert(parts.begin(), {1, 0, 40});
+    parts.push_back({2, 8, 1});
+    const std::vector<float> seen = filled.attend(parts);
+    BOOST_TEST(same(std::span(seen).subspan(40 * width), parts[1].position, length - parts[1].position),
+               "chunks of " << chunk);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_token_has_the_same_bits_in_a_decode_in_any_chunk_and_in_any_company) {
+  check_bits<64, f16, f16>(9, 3, 64);
+  check_bits<80, e4m3, e4m3>(7, 1, 80);
+  check_bits<128, bf16, bf16>(4, 1, 104);
+  check_bits<256, f16, f16>(2, 1, 256);
+  check_bits<64, f16, f16>(17, 1, 24);
+  check_bits<64, f32, f32>(2, 1, 64);
+  check_bits<64, f16, f16, with<test::capped_window_attention>>(4, 2, 64);
+  check_bits<64, f16, f16, with<test::windowed_attention>>(4, 2, 64);
+}
+
+BOOST_AUTO_TEST_CASE(a_span_that_sees_nothing_gives_zeros_and_one_without_tokens_nothing) {
+  const auto check_empty = []<class Format>(Format) {
+    const filled_cache<64, Format, Format> filled(9, 3, 64, {150});
+    const std::vector<part> parts = {{0, 149, 1}, {0, 0, 1}, {0, 3, 1}};
+    test::attention_case c = filled.step(parts);
+    c.spans[1].first_position = static_cast<std::size_t>(-1);
+    c.spans[2].count = 0;
+    const test::cuda_activations wide = filled.attend(c, parts);
+    const std::vector<float> seen = filled.narrow(wide, 3), alone = filled.attend({{0, 149, 1}});
+    BOOST_TEST(std::equal(alone.begin(), alone.end(), seen.begin()));
+    BOOST_TEST(std::count(seen.begin() + 9 * 64, seen.end(), 0.0f) == 2 * 9 * 64);
+  };
+  check_empty(f16{});
+  check_empty(f32{});
+}
+
+BOOST_AUTO_TEST_CASE(nan_in_the_cache_does_not_pass_for_nothing) {
+  filled_cache<64, f16, f16> filled(2, 2, 64, {140});
+  std::vector<std::byte> keys = filled.key_bytes;
+  // all of the first head's rows: every key is NaN
+  std::fill_n(filled.key_bytes.begin(), filled.rows() * filled.stride * 2, std::byte{0xff});
+  for (const std::vector<part>& parts : {std::vector<part>{{0, 139, 1}}, std::vector<part>{{0, 100, 40}}}) {
+    const std::vector<float> seen = filled.attend(parts);
+    for (std::size_t at = 0; at < seen.size(); ++at) {
+      if (std::isnan(seen[at]) != (at / 64 % 2 == 0)) BOOST_TEST_REQUIRE(at == seen.size(), "lane " << at);
+    }
+  }
+  filled.key_bytes = keys;
+  BOOST_TEST(filled.fault_of({{0, 139, 1}}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(scores_far_over_the_range_of_fp16_stay_finite) {
+  filled_cache<64, f16, f16> filled(1, 1, 64, {140});
+  for (float& q : filled.queries[0]) q = q < 0 ? -900.0f : 900.0f;
+  for (const float x : filled.attend({{0, 139, 1}, {0, 0, 139}})) BOOST_TEST_REQUIRE(std::isfinite(x));
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_that_blocks_meet_in_serves_again) {
+  const filled_cache<64, f16, f16> filled(9, 3, 64, {200, 50});
+  const std::vector<part> parts = {{0, 199, 1}, {1, 10, 40}, {0, 150, 1}};
+  test::attention_case c = filled.step(parts);
+  c.times = 3;
+  BOOST_TEST((filled.narrow(filled.attend(c, parts), c.tokens) == filled.attend(parts)));
+}
+
+BOOST_AUTO_TEST_CASE(one_captured_launch_serves_all_contexts) {
+  const filled_cache<64, f16, f16> filled(9, 3, 64, {300, 50});
+  const std::vector<part> parts = {{0, 299, 1}, {1, 49, 1}}, shorter = {{0, 3, 1}, {1, 0, 1}};
+  const test::attention_case c = filled.step(parts), before = filled.step(shorter);
+  const test::cuda_activations seen = test::cuda_attention_graph<64, f16, f16, cuda::full_attention>(
+      c, before.spans, filled.inputs(parts), filled.key_bytes, filled.value_bytes);
+  BOOST_TEST((filled.narrow(seen, c.tokens) == filled.attend(parts)));
+}
+
+BOOST_AUTO_TEST_CASE(heads_and_rows_that_no_kernel_takes_are_refused) {
+  static_assert(cuda::attention_head_size(64) == 64 && cuda::attention_head_size(72) == 80 &&
+                cuda::attention_head_size(136) == 256 && cuda::attention_head_size(8) == 64);
+  static_assert(cuda::attention_head_size(264) == 0 && cuda::attention_head_size(12) == 0 &&
+                cuda::attention_head_size(0) == 0);
+  static_assert(cuda::attention_takes(64, 1, 128) && !cuda::attention_takes(65, 1, 128) &&
+                !cuda::attention_takes(9, 2, 64));
+  const filled_cache<80, e4m3, e4m3> filled(2, 2, 72, {8});
+  const std::vector<part> parts = {{0, 7, 1}};
+  const auto refuses = [&](auto change) {
+    test::attention_case c = filled.step(parts);
+    change(c);
+    BOOST_CHECK_THROW(filled.attend(c, parts), tenon::error);
+  };
+  refuses([](test::attention_case& c) { c.stride = 72; });    // fp8 rows that copies of 16 bytes cannot reach
+  refuses([](test::attention_case& c) { c.stride = 64; });    // shorter than a head
+  refuses([](test::attention_case& c) { c.head_dim = 64; });  // of another instantiation
+  refuses([](test::attention_case& c) { c.kv_heads = 3; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

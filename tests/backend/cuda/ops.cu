@@ -99,6 +99,7 @@ rope_result cuda_rope_append(const rope_case& c, std::span<const float> query_ke
 template rope_result cuda_rope_append<f32, f32>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<f16, f16>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<f16, bf16>(const rope_case&, std::span<const float>);
+template rope_result cuda_rope_append<e4m3, e4m3>(const rope_case&, std::span<const float>);
 
 std::vector<cuda_choice> cuda_argmax(std::span<const float> logits, std::size_t rows, std::size_t vocabulary,
                                      int times) {

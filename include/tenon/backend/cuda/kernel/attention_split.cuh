@@ -16,7 +16,8 @@ struct split_layout : chunk_layout<Key, Value, HeadSize> {
   static constexpr int weights = base::bytes;  // [16, chunk], input type of the values
   static constexpr int largest = weights + attention_rows * weight_stride;     // [warps, 16], float
   static constexpr int sums = largest + attention_warps * attention_rows * 4;  // [warps, 16], float
-  static constexpr int bytes = sums + attention_warps * attention_rows * 4;
+  static constexpr int queries = sums + attention_warps * attention_rows * 4;  // fragments
+  static constexpr int bytes = queries + attention_rows * HeadSize * 2;
 };
 
 /// Joins the chunks of one tile and writes its rows of the result.
@@ -69,18 +70,18 @@ __global__ void __launch_bounds__(attention_threads)
   extern __shared__ __align__(16) unsigned char memory[];
 
   const attention_span span = p.spans[blockIdx.z];
+  const int first_key = first_seen<Policy>(span.first_position), end = span.first_position + span.count;
+  const int first_chunk = first_key / chunk_size, chunks = (end + chunk_size - 1) / chunk_size - first_chunk;
+  const int blocks = max(1, min(static_cast<int>(gridDim.x), chunks));
+  if (static_cast<int>(blockIdx.x) >= blocks || span.count == 0) return;
+
   const int group = p.heads / p.kv_heads;
-  if (span.count == 0 || !attention_splits(span.count, group)) return;
+  if (!attention_splits(span.count, group)) return;
   const int tiles = attention_split_tiles(group), tile_rows = attention_split_rows(group);
   const int kv_head = static_cast<int>(blockIdx.y) / tiles,
             first = static_cast<int>(blockIdx.y) % tiles * attention_rows;
   const query_tile tile{span.first_row, span.first_position, kv_head * group, group, span.count * group};
   const int rows = min(tile.rows - first, tile_rows);
-
-  const int first_key = first_seen<Policy>(span.first_position), end = span.first_position + span.count;
-  const int first_chunk = first_key / chunk_size, chunks = (end + chunk_size - 1) / chunk_size - first_chunk;
-  const int blocks = max(1, min(static_cast<int>(gridDim.x), chunks));
-  if (static_cast<int>(blockIdx.x) >= blocks) return;
 
   // of one chunk's results to the next
   const std::size_t step = static_cast<std::size_t>(gridDim.y) * static_cast<std::size_t>(tile_rows);
@@ -90,23 +91,23 @@ __global__ void __launch_bounds__(attention_threads)
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes,
             lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const std::uint32_t shared = shared_address(memory);
-  auto* row_table = reinterpret_cast<int*>(memory + layout::rows);
+  auto* row_table = reinterpret_cast<row_entry*>(memory + layout::rows);
   auto* largest_of = reinterpret_cast<float*>(memory + layout::largest);
   auto* sums_of = reinterpret_cast<float*>(memory + layout::sums);
-  const std::size_t key_stride = static_cast<std::size_t>(p.cache.stride) * Key::block_bytes,
-                    value_stride = static_cast<std::size_t>(p.cache.stride) * Value::block_bytes;
+  const auto key_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Key::block_bytes)),
+             value_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Value::block_bytes));
   const std::byte* keys = p.cache.keys + static_cast<std::size_t>(kv_head) * p.cache.rows * key_stride;
   const std::byte* values = p.cache.values + static_cast<std::size_t>(kv_head) * p.cache.rows * value_stride;
-  const auto copy_keys = [&](const int* table) {
+  const auto copy_keys = [&](const row_entry* table) {
     copy_rows<chunk_size, layout::key_bytes>(shared, keys, key_stride,
                                              p.head_dim * static_cast<int>(Key::block_bytes), table);
   };
-  const auto copy_values = [&](const int* table) {
+  const auto copy_values = [&](const row_entry* table) {
     copy_rows<chunk_size, layout::value_bytes>(shared + layout::values, values, value_stride,
                                                p.head_dim * static_cast<int>(Value::block_bytes), table);
   };
   const View view = p.views[blockIdx.z];
-  const auto find = [&](int chunk, int* table) {
+  const auto find = [&](int chunk, row_entry* table) {
     if (chunk < chunks)
       find_rows<chunk_size>(view, (first_chunk + chunk) * chunk_size, first_key, end, table);
   };
@@ -116,36 +117,33 @@ __global__ void __launch_bounds__(attention_threads)
   __syncthreads();
   if (chunk < chunks) copy_keys(row_table), copy_values(row_table);
 
+  auto* fragments = reinterpret_cast<uint4*>(memory + layout::queries);
+  store_queries<Key, HeadSize, attention_warps>(p, tile, first, warp, fragments);
+  __syncthreads();
   std::uint32_t queries[HeadSize / 16][4];
-  load_queries<Key, HeadSize>(p, tile, first, queries);
+#pragma unroll
+  for (int k = 0; k < HeadSize / 16; ++k) load_query(fragments, k, queries[k]);
   const auto query = [&](int k, std::uint32_t(&a)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) a[i] = queries[k][i];
   };
-  const int positions[2] = {tile.position(first + lane / 4), tile.position(first + lane / 4 + 8)};
+  const seen_positions<Policy> seen(tile, first);
 
   for (int turn = 0; chunk < chunks; chunk += blocks, ++turn) {
     const int base = (first_chunk + chunk) * chunk_size;
-    int* next_table = row_table + (turn + 1) % 2 * chunk_size;
+    row_entry* next_table = row_table + (turn + 1) % 2 * chunk_size;
     const bool has_next = chunk + blocks < chunks;
     await_copies<1>();  // keys are there
     __syncthreads();
 
-    float scores[quarter / 8][4] = {};
+    float scores[quarter / 8][4];
 #pragma unroll
     for (int part = 0; part < quarter / 16; ++part) {
       const int key = warp * quarter + 16 * part;
-      int seen_from[2], seen_to[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        seen_from[i] = first_seen<Policy>(positions[i]) - base - key;
-        seen_to[i] = positions[i] - base - key;
-      }
-      score_keys<Key, HeadSize, Policy>(query,
-                                        shared + static_cast<std::uint32_t>(key * layout::key_stride) +
-                                            mma_input<Key>::key_offset(layout::key_stride),
-                                        seen_from, seen_to,
-                                        *reinterpret_cast<float(*)[2][4]>(&scores[2 * part]));
+      score_keys<Key, HeadSize>(query,
+                                shared + static_cast<std::uint32_t>(key * layout::key_stride) +
+                                    mma_input<Key>::key_offset(layout::key_stride),
+                                base + key, seen, *reinterpret_cast<float(*)[2][4]>(&scores[2 * part]));
     }
     float largest[2] = {-INFINITY, -INFINITY};
 #pragma unroll

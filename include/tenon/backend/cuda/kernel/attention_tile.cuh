@@ -12,10 +12,8 @@ namespace detail {
 template <class Key, class Value, int HeadSize>
 struct tile_layout : chunk_layout<Key, Value, HeadSize> {
   using base = chunk_layout<Key, Value, HeadSize>;
-  static constexpr bool queries_in_registers =
-      HeadSize <= 128;  // beyond, they lie in shared memory by fragments
-  static constexpr int queries = base::bytes;
-  static constexpr int bytes = queries + (queries_in_registers ? 0 : attention_block_rows * HeadSize * 2);
+  static constexpr int queries = base::bytes;  // [warps], fragments
+  static constexpr int bytes = queries + attention_block_rows * HeadSize * 2;
 };
 
 }  // namespace detail
@@ -49,21 +47,21 @@ __global__ void __launch_bounds__(attention_threads)
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes,
             lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const std::uint32_t shared = shared_address(memory);
-  auto* row_table = reinterpret_cast<int*>(memory + layout::rows);
-  const std::size_t key_stride = static_cast<std::size_t>(p.cache.stride) * Key::block_bytes,
-                    value_stride = static_cast<std::size_t>(p.cache.stride) * Value::block_bytes;
+  auto* row_table = reinterpret_cast<row_entry*>(memory + layout::rows);
+  const auto key_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Key::block_bytes)),
+             value_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Value::block_bytes));
   const std::byte* keys = p.cache.keys + static_cast<std::size_t>(kv_head) * p.cache.rows * key_stride;
   const std::byte* values = p.cache.values + static_cast<std::size_t>(kv_head) * p.cache.rows * value_stride;
-  const auto copy_keys = [&](const int* table) {
+  const auto copy_keys = [&](const row_entry* table) {
     copy_rows<chunk_size, layout::key_bytes>(shared, keys, key_stride,
                                              p.head_dim * static_cast<int>(Key::block_bytes), table);
   };
-  const auto copy_values = [&](const int* table) {
+  const auto copy_values = [&](const row_entry* table) {
     copy_rows<chunk_size, layout::value_bytes>(shared + layout::values, values, value_stride,
                                                p.head_dim * static_cast<int>(Value::block_bytes), table);
   };
   const View view = p.views[blockIdx.z];
-  const auto find = [&](int chunk, int* table) {
+  const auto find = [&](int chunk, row_entry* table) {
     if (chunk <= last_chunk) find_rows<chunk_size>(view, chunk * chunk_size, first_key, end, table);
   };
   find(first_chunk, row_table);
@@ -72,40 +70,19 @@ __global__ void __launch_bounds__(attention_threads)
 
   const int first = warp * attention_rows;
   const bool has_rows = first < tile.rows;
-  const int positions[2] = {tile.position(first + lane / 4), tile.position(first + lane / 4 + 8)};
-  // keys that any row of the warp sees
-  const int warp_from = first_seen<Policy>(tile.position(first)),
-            warp_end = has_rows ? tile.position(first + attention_rows - 1) + 1 : 0;
-
-  std::uint32_t queries[layout::queries_in_registers ? HeadSize / 16 : 1][4];
-  auto* stored =
-      reinterpret_cast<uint4*>(memory + layout::queries) + warp * (HeadSize / 16) * warp_lanes + lane;
-  if constexpr (layout::queries_in_registers) {
-    load_queries<Key, HeadSize>(p, tile, first, queries);
-  } else {
-    std::uint32_t loaded[HeadSize / 16][4];
-    load_queries<Key, HeadSize>(p, tile, first, loaded);
-#pragma unroll
-    for (int k = 0; k < HeadSize / 16; ++k)
-      stored[k * warp_lanes] = make_uint4(loaded[k][0], loaded[k][1], loaded[k][2], loaded[k][3]);
-  }
-  const auto query = [&](int k, std::uint32_t(&a)[4]) {
-    if constexpr (layout::queries_in_registers) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) a[i] = queries[k][i];
-    } else {
-      const uint4 four = stored[k * warp_lanes];
-      a[0] = four.x, a[1] = four.y, a[2] = four.z, a[3] = four.w;
-    }
-  };
+  const seen_positions<Policy> seen(tile, first);
+  uint4* fragments = reinterpret_cast<uint4*>(memory + layout::queries) + warp * (HeadSize / 16) * warp_lanes;
+  store_queries<Key, HeadSize, 1>(p, tile, first, 0, fragments);
+  __syncwarp();
+  const auto query = [&](int k, std::uint32_t(&a)[4]) { load_query(fragments, k, a); };
 
   float total[columns][2][4] = {};
   float largest[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
   for (int chunk = first_chunk; chunk <= last_chunk; ++chunk) {
     const int base = chunk * chunk_size;
-    int* next_table = row_table + (chunk + 1 - first_chunk) % 2 * chunk_size;
+    row_entry* next_table = row_table + (chunk + 1 - first_chunk) % 2 * chunk_size;
     const auto is_seen = [&](int part) {  // 16 keys
-      return base + 16 * part < warp_end && base + 16 * part + 16 > warp_from;
+      return has_rows && base + 16 * part <= seen.any_to && base + 16 * part + 15 >= seen.any_from;
     };
     await_copies<1>();  // keys are there
     __syncthreads();
@@ -115,20 +92,11 @@ __global__ void __launch_bounds__(attention_threads)
 #pragma unroll
     for (int part = 0; part < chunk_size / 16; ++part) {
       auto& s = *reinterpret_cast<float(*)[2][4]>(&scores[2 * part]);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) s[i / 4][i % 4] = 0;
       if (is_seen(part)) {
-        int seen_from[2], seen_to[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          seen_from[i] = first_seen<Policy>(positions[i]) - base - 16 * part;
-          seen_to[i] = positions[i] - base - 16 * part;
-        }
-        score_keys<Key, HeadSize, Policy>(query,
-                                          shared +
-                                              static_cast<std::uint32_t>(16 * part * layout::key_stride) +
-                                              mma_input<Key>::key_offset(layout::key_stride),
-                                          seen_from, seen_to, s);
+        score_keys<Key, HeadSize>(query,
+                                  shared + static_cast<std::uint32_t>(16 * part * layout::key_stride) +
+                                      mma_input<Key>::key_offset(layout::key_stride),
+                                  base + 16 * part, seen, s);
       } else {
 #pragma unroll
         for (int i = 0; i < 8; ++i) s[i / 4][i % 4] = -INFINITY;
