@@ -6,9 +6,9 @@
 namespace tenon::test {
 
 template <class Half>
-std::vector<float> cublaslt_product(std::span<const std::uint16_t> weights, std::size_t rows, std::size_t columns,
-                                    std::span<const float> x, std::size_t tokens, std::span<const float> residual,
-                                    int times) {
+std::vector<float> cublaslt_product(std::span<const std::uint16_t> weights, std::size_t rows,
+                                    std::size_t columns, std::span<const float> x, std::size_t tokens,
+                                    std::span<const float> residual, int times) {
   const cuda::stream on;
   const cuda::device_buffer<std::uint16_t> matrix(weights, on);
   const cuda::device_buffer<float> values(x, on);
@@ -28,8 +28,10 @@ std::vector<float> cublaslt_product(std::span<const std::uint16_t> weights, std:
 }
 
 template std::vector<float> cublaslt_product<f16>(std::span<const std::uint16_t>, std::size_t, std::size_t,
-                                                  std::span<const float>, std::size_t, std::span<const float>, int);
+                                                  std::span<const float>, std::size_t, std::span<const float>,
+                                                  int);
 template std::vector<float> cublaslt_product<bf16>(std::span<const std::uint16_t>, std::size_t, std::size_t,
-                                                   std::span<const float>, std::size_t, std::span<const float>, int);
+                                                   std::span<const float>, std::size_t,
+                                                   std::span<const float>, int);
 
 }  // namespace tenon::test

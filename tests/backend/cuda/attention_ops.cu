@@ -1,10 +1,18 @@
 #include "backend/cuda/attention_ops.hpp"
 
+#include "backend/cuda/device_ops.cuh"
 #include "tenon/backend/cuda/kernel/attention.cuh"
 
 namespace tenon::test {
 
 namespace {
+
+/// What the spans see together, those that see the same rows of the cache each for itself.
+std::size_t positions_of(std::span<const sequence_span> spans) {
+  std::size_t sum = 0;
+  for (const sequence_span& each : spans) sum += each.first_position + each.count;
+  return sum;
+}
 
 /// A case's memory on the device.
 template <class Key, class Value>
@@ -26,7 +34,7 @@ struct attention_setup {
         values(value_bytes, on),
         views(c.views, on),
         spans(c.spans.size()),
-        memory(cuda::attention_sizes::of(c.tokens, c.spans.size(), c.cache_rows, c.heads, c.kv_heads,
+        memory(cuda::attention_sizes::of(c.tokens, c.spans.size(), positions_of(c.spans), c.heads, c.kv_heads,
                                          c.head_dim),
                on),
         out(c.tokens, static_cast<std::size_t>(c.heads * c.head_dim), {true, true, true}, on) {}
@@ -58,11 +66,7 @@ struct attention_setup {
         extent);
   }
 
-  cuda_activations read() {
-    return {out.stride(),          out.values().read(on),    out.halves().read(on),
-            out.quanta().read(on), out.residuals().read(on), out.refined().read(on),
-            out.scales().read(on), out.sums().read(on)};
-  }
+  cuda_activations read() { return read_back(out, on); }
 };
 
 }  // namespace

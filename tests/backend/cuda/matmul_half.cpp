@@ -15,8 +15,8 @@ struct pair {
   using format = Format;
   using products = std::conditional_t<std::is_same_v<Activation, f16>, f16_products, bf16_products>;
 };
-using on_tensor_cores = std::tuple<pair<f16, f16>, pair<bf16, bf16>, pair<f16, q8_0>, pair<bf16, q8_0>, pair<f16, q4_0>,
-                                   pair<bf16, q4_0>, pair<f16, q4_1>, pair<bf16, q4_1>>;
+using on_tensor_cores = std::tuple<pair<f16, f16>, pair<bf16, bf16>, pair<f16, q8_0>, pair<bf16, q8_0>,
+                                   pair<f16, q4_0>, pair<bf16, q4_0>, pair<f16, q4_1>, pair<bf16, q4_1>>;
 using in_fp32 = std::tuple<pair<f16, bf16>, pair<bf16, f16>, pair<bf16, f32>>;
 
 }  // namespace

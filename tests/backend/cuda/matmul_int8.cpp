@@ -14,8 +14,10 @@ using products = int8_products;
 BOOST_AUTO_TEST_SUITE(matmul_int8)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(products_are_within_the_bound_of_a_sum_in_any_order, Format, formats) {
-  check_products<products, Format, int8>(path::thin, {1, 7, 8, 9, 15, 16, 17, 31, 97}, {1, 7, 8, 9, 15, 16, 17, 33});
-  check_products<products, Format, int8>(path::wide, {1, 31, 32, 33, 127, 128, 131}, {1, 7, 9, 63, 64, 65, 131});
+  check_products<products, Format, int8>(path::thin, {1, 7, 8, 9, 15, 16, 17, 31, 97},
+                                         {1, 7, 8, 9, 15, 16, 17, 33});
+  check_products<products, Format, int8>(path::wide, {1, 31, 32, 33, 127, 128, 131},
+                                         {1, 7, 9, 63, 64, 65, 131});
 }
 BOOST_AUTO_TEST_CASE(scalar_weights_are_multiplied_in_fp32) {
   check_products<products, f16, int8>(path::by_tokens, {1, 17}, {1, 9, 17});

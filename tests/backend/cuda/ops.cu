@@ -34,9 +34,9 @@ template std::vector<float> cuda_embed<q4_1>(std::span<const std::byte>, std::si
                                              std::span<const token_id>);
 
 cuda_activations read_back(const cuda::activations& x, const cuda::stream& on) {
-  return {x.stride(),             x.values().read(on),  x.halves().read(on), x.quanta().read(on),
-          x.residuals().read(on), x.refined().read(on), x.scales().read(on), x.sums().read(on),
-          x.half_sums().read(on)};
+  return {x.stride(),          x.values().read(on),    x.halves().read(on),
+          x.quanta().read(on), x.residuals().read(on), x.refined().read(on),
+          x.scales().read(on), x.sums().read(on),      x.half_sums().read(on)};
 }
 
 cuda::activations prepared(std::span<const float> x, std::size_t tokens, cuda::activation_forms forms,

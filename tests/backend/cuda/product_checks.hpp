@@ -116,7 +116,8 @@ void check_adding(path by) {
 
 /// The gating of exactly the products' numbers, whose own errors are tested elsewhere.
 template <class Products, class Format>
-void check_gates(path by, std::initializer_list<std::size_t> some_rows, std::initializer_list<std::size_t> some_tokens) {
+void check_gates(path by, std::initializer_list<std::size_t> some_rows,
+                 std::initializer_list<std::size_t> some_tokens) {
   constexpr std::size_t columns = 160;
   for (const std::size_t rows : some_rows) {
     const packed_matrix<Format> gate(rows, columns, rows), up(rows, columns, rows + 1);
@@ -154,7 +155,8 @@ void check_side_by_side(path by, std::size_t tokens) {
   for (const product_matrix& operand : operands) {
     const auto alone = Products::store(by, operand, x, tokens);
     for (std::size_t t = 0; t < tokens; ++t)
-      BOOST_TEST(std::memcmp(&seen[t * stride + column], &alone[t * operand.rows], operand.rows * sizeof(float)) == 0);
+      BOOST_TEST(std::memcmp(&seen[t * stride + column], &alone[t * operand.rows],
+                             operand.rows * sizeof(float)) == 0);
     column += operand.rows;
   }
   for (std::size_t i = 0; i < seen.size(); ++i) BOOST_TEST((i % stride < column || std::isnan(seen[i])));
@@ -171,7 +173,8 @@ void check_spoiled_tokens(path by) {
     x[3 * columns + 40] = broken;
     const auto seen = Products::store(by, as_operand(weights), x, tokens);
     for (std::size_t i = 0; i < seen.size(); ++i) {
-      const bool right = i / rows == 3 ? !std::isfinite(seen[i]) : std::memcmp(&seen[i], &expected[i], 4) == 0;
+      const bool right =
+          i / rows == 3 ? !std::isfinite(seen[i]) : std::memcmp(&seen[i], &expected[i], 4) == 0;
       BOOST_TEST(right, std::string_view(Format::name) << ", value " << i << " is " << seen[i]);
     }
   }

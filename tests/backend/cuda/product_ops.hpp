@@ -30,14 +30,14 @@ product_matrix as_operand(const packed_matrix<Format>& m) {
 template <class WeightFormats, class Activation>
 struct cuda_products {
   /// [tokens, stride]: x [tokens, columns] times the matrices side by side. What no product writes is NaN.
-  static std::vector<float> store(path by, const std::array<product_matrix, 3>& weights, std::span<const float> x,
-                                  std::size_t tokens, std::size_t stride);
+  static std::vector<float> store(path by, const std::array<product_matrix, 3>& weights,
+                                  std::span<const float> x, std::size_t tokens, std::size_t stride);
   /// [tokens, rows].
   static std::vector<float> store(path by, const product_matrix& weights, std::span<const float> x,
                                   std::size_t tokens);
   /// The same, added to `residual` [tokens, rows].
-  static std::vector<float> add(path by, const product_matrix& weights, std::span<const float> x, std::size_t tokens,
-                                std::span<const float> residual);
+  static std::vector<float> add(path by, const product_matrix& weights, std::span<const float> x,
+                                std::size_t tokens, std::span<const float> residual);
   /// SiLU(x times gate) * (x times up), in all forms.
   static cuda_activations gate(path by, const product_matrix& gate, const product_matrix& up,
                                std::span<const float> x, std::size_t tokens);
@@ -48,8 +48,9 @@ struct cuda_products {
     cuda_activations activations;
     unsigned arrived;  // what is left in the counter
   };
-  static normed add_and_norm(bool fused, const product_matrix& weights, std::span<const float> x, std::size_t tokens,
-                             std::span<const float> residual, std::span<const float> norm, int times);
+  static normed add_and_norm(bool fused, const product_matrix& weights, std::span<const float> x,
+                             std::size_t tokens, std::span<const float> residual, std::span<const float> norm,
+                             int times);
 };
 
 using int8_products = cuda_products<weights<q8_0, q4_0, q4_1, f16>, int8>;

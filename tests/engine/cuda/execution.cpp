@@ -16,7 +16,7 @@ using prompts = std::vector<std::vector<token_id>>;
 using outcomes = std::vector<std::vector<token_id>>;
 
 constexpr std::size_t context = 64;
-const std::string model = "hd64_9q3kv_v262";
+const std::string model_name = "hd64_9q3kv_v262";
 
 /// Requests of differing lengths, so that batches shrink as they end; every second draws.
 template <class Engine>
@@ -40,8 +40,9 @@ outcomes run(Engine& engine, const prompts& all) {
 
 template <class Engine>
 outcomes run(const prompts& all, std::size_t max_batch, std::size_t max_step_tokens) {
-  Engine engine = Engine::load(
-      tiny_model(model), {.max_batch = max_batch, .context = context, .max_step_tokens = max_step_tokens});
+  Engine engine =
+      Engine::load(tiny_model(model_name),
+                   {.max_batch = max_batch, .context = context, .max_step_tokens = max_step_tokens});
   return run(engine, all);
 }
 
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(graphs_and_eager_launches_give_the_same_tokens_in_any_batch
 BOOST_AUTO_TEST_CASE(two_engines_in_one_process_do_not_mix) {
   const prompts all = some_prompts(2, 12);
   const engine_options small{.max_batch = 2, .context = context};
-  cuda_fp32_engine a = cuda_fp32_engine::load(tiny_model(model), small);
+  cuda_fp32_engine a = cuda_fp32_engine::load(tiny_model(model_name), small);
   cuda_eager_engine b = cuda_eager_engine::load(tiny_model("base_5e5"), small);
   const auto expected_a = greedy_tokens(a, all[0], 6), expected_b = greedy_tokens(b, all[1], 6);
   const request_id in_a = a.submit(all[0], greedy<cuda_fp32_engine>(6));
@@ -75,7 +76,8 @@ BOOST_AUTO_TEST_CASE(two_engines_in_one_process_do_not_mix) {
 }
 
 BOOST_AUTO_TEST_CASE(min_tokens_keeps_end_tokens_away_on_the_device_too) {
-  cuda_fp32_engine engine = cuda_fp32_engine::load(tiny_model(model), {.max_batch = 2, .context = context});
+  cuda_fp32_engine engine =
+      cuda_fp32_engine::load(tiny_model(model_name), {.max_batch = 2, .context = context});
   const prompts all = some_prompts(1, 12);
   auto request = greedy<cuda_fp32_engine>(8);
   request.ignore_eos = true;
@@ -89,7 +91,7 @@ BOOST_AUTO_TEST_CASE(min_tokens_keeps_end_tokens_away_on_the_device_too) {
 }
 
 BOOST_AUTO_TEST_CASE(nan_logits_end_their_request_and_no_other) {
-  std::vector<std::byte> file = read_bytes(tiny_model(model));
+  std::vector<std::byte> file = read_bytes(tiny_model(model_name));
   const prompts all = some_prompts(2, 12);
   cuda_fp32_engine sound = cuda_fp32_engine::load(file, {.max_batch = 2, .context = context});
   const auto expected = greedy_tokens(sound, all[0], 4);

@@ -36,7 +36,8 @@ __device__ __forceinline__ void store_activations(const activation_view& to, int
     }
     sum = sum_over_lanes<8>(sum);
     if (inside) {
-      *reinterpret_cast<uint2*>(to.halves + at) = make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
+      *reinterpret_cast<uint2*>(to.halves + at) =
+          make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
       if (column % group_size == 0) to.half_sums[at / group_size] = sum;
     }
   }

@@ -21,7 +21,7 @@ struct activation_view {
   float* scales;
   float* sums;  // of what q and r stand for
   int stride;
-  float* half_sums;    // [tokens, stride / 32], of the halves
+  float* half_sums;     // [tokens, stride / 32], of the halves
   bool halves_are_f16;  // else bf16
 };
 
@@ -59,13 +59,14 @@ class activations {
         sums_(forms.as_int8 ? capacity * stride_ / group_size : 0),
         half_sums_(forms.as_half() ? capacity * stride_ / group_size : 0),
         halves_are_f16_(forms.as_f16) {
-    zero(values_, on), zero(halves_, on), zero(quanta_, on), zero(residuals_, on);
-    zero(refined_, on), zero(scales_, on), zero(sums_, on), zero(half_sums_, on);
+    values_.zero(on), halves_.zero(on), quanta_.zero(on), residuals_.zero(on);
+    refined_.zero(on), scales_.zero(on), sums_.zero(on), half_sums_.zero(on);
   }
 
   activation_view view() {
-    return {values_.data(), halves_.data(),            quanta_.data(),    residuals_.data(), refined_.data(),
-            scales_.data(), sums_.data(), static_cast<int>(stride_), half_sums_.data(), halves_are_f16_};
+    return {values_.data(),    halves_.data(), quanta_.data(), residuals_.data(),
+            refined_.data(),   scales_.data(), sums_.data(),   static_cast<int>(stride_),
+            half_sums_.data(), halves_are_f16_};
   }
   std::size_t stride() const { return stride_; }
 
@@ -86,12 +87,6 @@ class activations {
   const device_buffer<float>& half_sums() const { return half_sums_; }
 
  private:
-  template <class T>
-  static void zero(device_buffer<T>& memory, const stream& on) {
-    if (memory.size() != 0)
-      check(cudaMemsetAsync(memory.data(), 0, memory.bytes(), on.get()), "cudaMemsetAsync");
-  }
-
   std::size_t stride_ = 0;
   device_buffer<float> values_;
   device_buffer<std::uint16_t> halves_;

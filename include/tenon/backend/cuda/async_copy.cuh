@@ -3,19 +3,25 @@
 
 #include <cstdint>
 
+#include "tenon/backend/cuda/shared_memory.cuh"
+
 namespace tenon::cuda {
 
-/// `Bytes` (4 or 16) neighbours, both sides aligned to them; zeros, and nothing read, where not `there`.
+/// `Bytes` (4 or 16) neighbours to a shared address, both sides aligned to them; the first `count` are read, the others are
+/// zeros.
 template <int Bytes>
-__device__ __forceinline__ void copy_async(void* to, const void* from, bool there) {
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  const int size = there ? Bytes : 0;
+__device__ __forceinline__ void copy_async(std::uint32_t to, const void* from, int count) {
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(size) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(count) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(from), "r"(size), "n"(Bytes)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(count), "n"(Bytes)
                  : "memory");
   }
+}
+/// All of them, or zeros where not `there`.
+template <int Bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from, bool there) {
+  copy_async<Bytes>(shared_address(to), from, there ? Bytes : 0);
 }
 
 /// Closes a group of copies; a group may be empty.

@@ -32,7 +32,9 @@ struct destroy_cublas {
   void operator()(cublasLtHandle_t handle) const { cublasLtDestroy(handle); }
   void operator()(cublasLtMatmulDesc_t descriptor) const { cublasLtMatmulDescDestroy(descriptor); }
   void operator()(cublasLtMatrixLayout_t layout) const { cublasLtMatrixLayoutDestroy(layout); }
-  void operator()(cublasLtMatmulPreference_t preference) const { cublasLtMatmulPreferenceDestroy(preference); }
+  void operator()(cublasLtMatmulPreference_t preference) const {
+    cublasLtMatmulPreferenceDestroy(preference);
+  }
 };
 template <class Handle>
 using cublas_owner = std::unique_ptr<std::remove_pointer_t<Handle>, destroy_cublas>;
@@ -59,8 +61,8 @@ class cublaslt {
 
   /// out [tokens, stride] = x times the matrix, whose numbers are `Half`, as are x.halves.
   template <scalar_format Half>
-  void store(const stream& on, const dense_view& weights, const activation_view& x, std::size_t tokens, float* out,
-             std::size_t stride) {
+  void store(const stream& on, const dense_view& weights, const activation_view& x, std::size_t tokens,
+             float* out, std::size_t stride) {
     run<Half>(on, weights, x, tokens, out, stride, 0.0f);
   }
   /// residual [tokens, rows] += x times the matrix.
@@ -87,17 +89,17 @@ class cublaslt {
   };
 
   template <class Half>
-  void run(const stream& on, const dense_view& weights, const activation_view& x, std::size_t tokens, float* out,
-           std::size_t stride, float beta) {
+  void run(const stream& on, const dense_view& weights, const activation_view& x, std::size_t tokens,
+           float* out, std::size_t stride, float beta) {
     static_assert(Half::gguf_type == f16::gguf_type || Half::gguf_type == bf16::gguf_type);
     if (tokens == 0) return;
-    const plan& best = plan_for({Half::gguf_type == f16::gguf_type ? CUDA_R_16F : CUDA_R_16BF, weights.rows,
-                                 weights.columns, static_cast<int>(tokens), x.stride, static_cast<int>(stride),
-                                 beta != 0.0f});
+    const plan& best =
+        plan_for({Half::gguf_type == f16::gguf_type ? CUDA_R_16F : CUDA_R_16BF, weights.rows, weights.columns,
+                  static_cast<int>(tokens), x.stride, static_cast<int>(stride), beta != 0.0f});
     const float alpha = 1.0f;
-    check_cublas(cublasLtMatmul(handle_.get(), best.product.get(), &alpha, weights.values, best.a.get(), x.halves,
-                                best.b.get(), &beta, out, best.d.get(), out, best.d.get(), &best.algorithm,
-                                workspace_.data(), workspace_.size(), on.get()),
+    check_cublas(cublasLtMatmul(handle_.get(), best.product.get(), &alpha, weights.values, best.a.get(),
+                                x.halves, best.b.get(), &beta, out, best.d.get(), out, best.d.get(),
+                                &best.algorithm, workspace_.data(), workspace_.size(), on.get()),
                  "cublasLtMatmul");
   }
 
@@ -105,15 +107,20 @@ class cublaslt {
     for (const plan& each : plans_) {
       if (each.of == wanted) return each;
     }
-    plan made{wanted, nullptr, layout(wanted.type, wanted.columns, wanted.rows, wanted.columns),
+    plan made{wanted,
+              nullptr,
+              layout(wanted.type, wanted.columns, wanted.rows, wanted.columns),
               layout(wanted.type, wanted.columns, wanted.tokens, wanted.left_stride),
-              layout(CUDA_R_32F, wanted.rows, wanted.tokens, wanted.out_stride), {}};
+              layout(CUDA_R_32F, wanted.rows, wanted.tokens, wanted.out_stride),
+              {}};
     cublasLtMatmulDesc_t product = nullptr;
-    check_cublas(cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    check_cublas(cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                 "cublasLtMatmulDescCreate");
     made.product.reset(product);
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    check_cublas(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
-                 "cublasLtMatmulDescSetAttribute");
+    check_cublas(
+        cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
+        "cublasLtMatmulDescSetAttribute");
 
     cublasLtMatmulPreference_t preference = nullptr;
     check_cublas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
@@ -131,17 +138,18 @@ class cublaslt {
 
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    check_cublas(cublasLtMatmulAlgoGetHeuristic(handle_.get(), product, made.a.get(), made.b.get(), made.d.get(),
-                                                made.d.get(), preference, 1, &best, &found),
+    check_cublas(cublasLtMatmulAlgoGetHeuristic(handle_.get(), product, made.a.get(), made.b.get(),
+                                                made.d.get(), made.d.get(), preference, 1, &best, &found),
                  "cublasLtMatmulAlgoGetHeuristic");
     if (found == 0)
-      throw error(concat("cuBLASLt has no kernel for a product of ", wanted.rows, " x ", wanted.columns, " with ",
-                         wanted.tokens, " tokens; leave it to cuda::products"));
+      throw error(concat("cuBLASLt has no kernel for a product of ", wanted.rows, " x ", wanted.columns,
+                         " with ", wanted.tokens, " tokens; leave it to cuda::products"));
     made.algorithm = best.algo;
     return plans_.emplace_back(std::move(made));
   }
 
-  static detail::cublas_owner<cublasLtMatrixLayout_t> layout(cudaDataType_t type, int rows, int columns, int stride) {
+  static detail::cublas_owner<cublasLtMatrixLayout_t> layout(cudaDataType_t type, int rows, int columns,
+                                                             int stride) {
     cublasLtMatrixLayout_t made = nullptr;
     check_cublas(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
                                             static_cast<std::uint64_t>(columns), stride),

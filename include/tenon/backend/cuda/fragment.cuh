@@ -63,8 +63,9 @@ __device__ __forceinline__ uint4 load_chunk(const std::byte* tile, int step, int
   if constexpr (layout::is_scalar) {
     if (step * step_groups + chunk * 4 / layout::group_words >= groups) return make_uint4(0, 0, 0, 0);
   }
-  const auto* at = reinterpret_cast<const uint4*>(tile + static_cast<std::size_t>(step) * layout::step_bytes) +
-                   chunk * warp_lanes + threadIdx.x % warp_lanes;
+  const auto* at =
+      reinterpret_cast<const uint4*>(tile + static_cast<std::size_t>(step) * layout::step_bytes) +
+      chunk * warp_lanes + threadIdx.x % warp_lanes;
   return Once ? __ldcs(at) : __ldg(at);
 }
 

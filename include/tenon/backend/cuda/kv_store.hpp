@@ -24,8 +24,8 @@ class kv_store {
         layer_values_(kv_heads * rows * stride_),
         keys_(layers * layer_values_ * Key::block_bytes),
         values_(layers * layer_values_ * Value::block_bytes) {
-    for (device_buffer<std::byte>* each : {&keys_, &values_})
-      check(cudaMemsetAsync(each->data(), 0, each->bytes(), on.get()), "cudaMemsetAsync");
+    keys_.zero(on);
+    values_.zero(on);
   }
 
   cache_view layer(std::size_t index) {

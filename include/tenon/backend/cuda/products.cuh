@@ -17,9 +17,9 @@
 #include <span>
 #include <type_traits>
 
+#include "tenon/backend/cuda/device.hpp"
 #include "tenon/backend/cuda/kernel/matmul_thin.cuh"
 #include "tenon/backend/cuda/kernel/matmul_wide.cuh"
-#include "tenon/backend/cuda/device.hpp"
 #include "tenon/backend/cuda/matrix.hpp"
 #include "tenon/backend/cuda/tuning.hpp"
 #include "tenon/policy/precision.hpp"
@@ -105,8 +105,9 @@ struct products {
 
   /// The same, and then norm.out = the norm of the new residual stream, which norm.hidden is. With few tokens that is one
   /// launch. `arrived` is one number on the device, zero before and after.
-  static void add_and_norm(const stream& on, const matrix& weights, const activation_view& x, std::size_t tokens,
-                           float* residual, const norm_parameters& next, unsigned* arrived) {
+  static void add_and_norm(const stream& on, const matrix& weights, const activation_view& x,
+                           std::size_t tokens, float* residual, const norm_parameters& next,
+                           unsigned* arrived) {
     if (static_cast<int>(tokens) > Tuning::products.norm_tokens) {
       add(on, weights, x, tokens, residual);
       norm(on, next, tokens);

@@ -5,12 +5,12 @@
 namespace tenon::cuda {
 
 struct product_tuning {
-  int wide_from = 17;        // tokens from which a product is one of many tokens; at most 16 are one of few
-  int wide_warps = 4;        // of a block; each has 32 rows
-  int wide_tokens = 64;      // of a block, a multiple of 8
-  int half_stages = 3;       // steps of activations in shared memory, at least 2
+  int wide_from = 17;    // tokens from which a product is one of many tokens; at most 16 are one of few
+  int wide_warps = 4;    // of a block; each has 32 rows
+  int wide_tokens = 64;  // of a block, a multiple of 8
+  int half_stages = 3;   // steps of activations in shared memory, at least 2
   int int8_stages = 2;
-  int norm_tokens = 2;       // up to as many tokens the last block of a product takes the norm that follows
+  int norm_tokens = 2;  // up to as many tokens the last block of a product takes the norm that follows
 };
 
 /// For a device of this compute capability (80 for 8.0) or newer.

@@ -39,7 +39,8 @@ struct workspace {
         logits(batch * logit_stride(s.vocabulary)),
         angles(tokens * s.rotated / 2),
         arrived(1) {
-    check(cudaMemsetAsync(arrived.data(), 0, arrived.bytes(), on.get()), "cudaMemsetAsync");
+    logits.zero(on);  // vocabularies end in the middle of what sampling loads at once
+    arrived.zero(on);
   }
 
   /// Bytes that such a workspace takes.

@@ -46,12 +46,12 @@ class ops {
   }
   void norm(const buffer<float>& hidden, const buffer<float>& weight, float epsilon, activations& normed) {
     host::norm<Isa, typename Precision::activation>(context_, hidden.data(), plan_.tokens.size(),
-                                   {weight.data(), weight.size()}, epsilon, normed);
+                                                    {weight.data(), weight.size()}, epsilon, normed);
   }
   void norm_sampled(const buffer<float>& hidden, const buffer<float>& weight, float epsilon,
                     activations& normed) {
     host::norm_rows<Isa, typename Precision::activation>(context_, hidden.data(), plan_.sampled_rows,
-                                        {weight.data(), weight.size()}, epsilon, normed);
+                                                         {weight.data(), weight.size()}, epsilon, normed);
   }
   void project_query_key_value(const activations& x, const matrix& query, const matrix& key,
                                const matrix& value, buffer<float>& out) {
@@ -65,8 +65,8 @@ class ops {
   void attention(std::size_t layer, const buffer<float>& query_key_value, activations& attended) {
     float* results = workspace_.attention_results.data();
     host::attention<Isa>(context_, plan_, views_, heads_, layer, query_key_value.data(), cache_, results);
-    prepare<Isa, typename Precision::activation>(context_, results, plan_.tokens.size(), heads_.heads * heads_.head_dim,
-                                attended);
+    prepare<Isa, typename Precision::activation>(context_, results, plan_.tokens.size(),
+                                                 heads_.heads * heads_.head_dim, attended);
   }
   void project_and_add(const activations& x, const matrix& weights, buffer<float>& hidden) {
     product::add(context_, weights, x, plan_.tokens.size(), hidden.data());

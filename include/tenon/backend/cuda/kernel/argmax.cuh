@@ -121,7 +121,7 @@ class argmax {
  public:
   argmax(std::size_t rows, std::size_t vocabulary, const stream& on)
       : partial_(rows * blocks_for(vocabulary)), arrived_(rows) {
-    check(cudaMemsetAsync(arrived_.data(), 0, arrived_.bytes(), on.get()), "cudaMemsetAsync");
+    arrived_.zero(on);
   }
 
   /// chosen [rows]; logits [rows, stride] with stride a multiple of 4.

@@ -51,11 +51,12 @@ __device__ __forceinline__ void copy_rows(std::uint32_t to, const std::byte* hea
     for (int key = 0; key < Chunk; key += keys_at_once) {
       if (Chunk % keys_at_once != 0 && key + keys_at_once > Chunk && first + key >= Chunk) break;
       const row_entry row = rows[key];
-      copy_16(to + static_cast<std::uint32_t>(key * row_stride),
-              from + static_cast<std::size_t>(static_cast<std::uint32_t>(row.x)) * stride, bytes & row.y);
+      copy_async<16>(to + static_cast<std::uint32_t>(key * row_stride),
+                     from + static_cast<std::size_t>(static_cast<std::uint32_t>(row.x)) * stride,
+                     bytes & row.y);
     }
   }
-  end_copies();
+  commit_copies();
 }
 
 /// The query rows of a block: the heads of one group, token by token.

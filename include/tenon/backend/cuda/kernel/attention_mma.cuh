@@ -9,26 +9,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/backend/cuda/async_copy.cuh"
 #include "tenon/backend/cuda/warp.cuh"
 #include "tenon/format/all.hpp"
 
 namespace tenon::cuda::detail {
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-}
-
-/// 16 bytes to shared memory, of which the first `bytes` are read and the others are zeros.
-__device__ __forceinline__ void copy_16(std::uint32_t to, const std::byte* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-/// Ends a group of copies; groups are complete in order.
-__device__ __forceinline__ void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until no more than `Groups` of this thread's groups are under way.
-template <int Groups>
-__device__ __forceinline__ void await_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
-}
 
 __device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -126,10 +126,8 @@ class attention_memory {
         statistics_(sizes.statistics),
         chunks_arrived_(sizes.chunks_arrived),
         heads_arrived_(sizes.heads_arrived) {
-    for (auto* counters : {&chunks_arrived_, &heads_arrived_}) {
-      if (counters->size() != 0)
-        check(cudaMemsetAsync(counters->data(), 0, counters->bytes(), on.get()), "cudaMemsetAsync");
-    }
+    chunks_arrived_.zero(on);
+    heads_arrived_.zero(on);
   }
 
   attention_workspace view() {

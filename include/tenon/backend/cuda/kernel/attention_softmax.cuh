@@ -3,11 +3,11 @@
 // al. 2022, arXiv 2205.14135). Contraction is spelled out, so that the compiler cannot round one kernel unlike another.
 #pragma once
 
+#include <numbers>
+
 #include "tenon/backend/cuda/kernel/attention_parameters.cuh"
 
 namespace tenon::cuda::detail {
-
-inline constexpr float log2_e = 1.44269504088896341f;
 
 /// 2^x; zero for -infinity.
 __device__ __forceinline__ float power_of_2(float x) {
@@ -38,10 +38,10 @@ __device__ __forceinline__ int first_seen(int position) {
 
 /// What weights are relative to, for a chunk whose largest score that is.
 __device__ __forceinline__ float weight_base(float largest) {
-  return largest == -INFINITY ? 0.0f : __fmul_rn(largest, log2_e);
+  return largest == -INFINITY ? 0.0f : __fmul_rn(largest, std::numbers::log2e_v<float>);
 }
 __device__ __forceinline__ float weight(float score, float base) {
-  return power_of_2(__fmaf_rn(score, log2_e, -base));
+  return power_of_2(__fmaf_rn(score, std::numbers::log2e_v<float>, -base));
 }
 
 /// What has been seen, and a chunk more.
@@ -52,8 +52,8 @@ struct fold_factors {
     if (of_chunk == -INFINITY) return {1.0f, 1.0f};
     const float before = largest;
     largest = fmaxf(before, of_chunk);
-    return {power_of_2(__fmul_rn(__fsub_rn(before, largest), log2_e)),
-            power_of_2(__fmul_rn(__fsub_rn(of_chunk, largest), log2_e))};
+    return {power_of_2(__fmul_rn(__fsub_rn(before, largest), std::numbers::log2e_v<float>)),
+            power_of_2(__fmul_rn(__fsub_rn(of_chunk, largest), std::numbers::log2e_v<float>))};
   }
   __device__ __forceinline__ float fold(float so_far, float of_chunk) const {
     return __fmaf_rn(of_chunk, chunk, __fmul_rn(so_far, before));

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(attention_threads)
   using value_input = mma_input<Value>;
   constexpr int chunk_size = layout::chunk, quarter = chunk_size / attention_warps;
   constexpr int columns = HeadSize / 16, warp_columns = (columns + attention_warps - 1) / attention_warps;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = dynamic_shared_memory();
 
   const attention_span span = p.spans[blockIdx.z];
   const int first_key = first_seen<Policy>(span.first_position), end = span.first_position + span.count;
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(attention_threads)
     const int base = (first_chunk + chunk) * chunk_size;
     row_entry* next_table = row_table + (turn + 1) % 2 * chunk_size;
     const bool has_next = chunk + blocks < chunks;
-    await_copies<1>();  // keys are there
+    wait_for_copies<1>();  // keys are there
     __syncthreads();
 
     float scores[quarter / 8][4];
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(attention_threads)
     if (has_next) {
       copy_keys(next_table);
     } else {
-      end_copies();
+      commit_copies();
     }
 
     float base_of[2], sums[2];
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(attention_threads)
     for (int i = 0; i < 2; ++i) {
       if (lane % 4 == 0) sums_of[warp * attention_rows + lane / 4 + 8 * i] = sums[i];
     }
-    await_copies<1>();  // values are there
+    wait_for_copies<1>();  // values are there
     __syncthreads();
 
     float out[warp_columns][2][4] = {};

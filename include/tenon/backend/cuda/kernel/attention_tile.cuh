@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(attention_threads)
   using value_input = mma_input<Value>;
   constexpr int chunk_size = layout::chunk, quarter = chunk_size / attention_warps;
   constexpr int columns = HeadSize / 16, columns_at_once = 4;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = dynamic_shared_memory();
 
   const attention_span span = p.spans[blockIdx.z];
   const int group = p.heads / p.kv_heads;
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(attention_threads)
     const auto is_seen = [&](int part) {  // 16 keys
       return has_rows && base + 16 * part <= seen.any_to && base + 16 * part + 15 >= seen.any_from;
     };
-    await_copies<1>();  // keys are there
+    wait_for_copies<1>();  // keys are there
     __syncthreads();
 
     float scores[chunk_size / 8][4];
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(attention_threads)
     if (chunk < last_chunk) {
       copy_keys(next_table);
     } else {
-      end_copies();
+      commit_copies();
     }
 
     float base_of[2];
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(attention_threads)
         weights[part][i] = value_input::pack(pair[0], pair[1]);
       }
     }
-    await_copies<1>();  // values are there
+    wait_for_copies<1>();  // values are there
     __syncthreads();
 
     const std::uint32_t value_at = shared + layout::values + value_input::value_offset(layout::value_stride);

@@ -71,7 +71,8 @@ struct store_product {
 
   __device__ __forceinline__ void finish(const block_sums& sums, const block_place& place) const {
     const int width = sums.tiles * 16;
-    for (int at = static_cast<int>(threadIdx.x); at < width * place.tokens; at += static_cast<int>(blockDim.x)) {
+    for (int at = static_cast<int>(threadIdx.x); at < width * place.tokens;
+         at += static_cast<int>(blockDim.x)) {
       const int row = at % width, token = at / width;
       if (row >= place.rows) continue;
       out[static_cast<std::size_t>(place.token + token) * static_cast<std::size_t>(stride) +
@@ -89,7 +90,8 @@ struct add_product {
 
   __device__ __forceinline__ void finish(const block_sums& sums, const block_place& place) const {
     const int width = sums.tiles * 16;
-    for (int at = static_cast<int>(threadIdx.x); at < width * place.tokens; at += static_cast<int>(blockDim.x)) {
+    for (int at = static_cast<int>(threadIdx.x); at < width * place.tokens;
+         at += static_cast<int>(blockDim.x)) {
       const int row = at % width, token = at / width;
       if (row >= place.rows) continue;
       residual[static_cast<std::size_t>(place.token + token) * static_cast<std::size_t>(stride) +

@@ -30,7 +30,9 @@ struct matmul_parameters {
 
 /// The slices of k that a matrix's sums are made of.
 TENON_HOST_DEVICE constexpr int slices_of(int steps) { return steps >= 16 ? 8 : steps >= 4 ? 4 : 1; }
-TENON_HOST_DEVICE constexpr int first_step(int steps, int slices, int slice) { return steps * slice / slices; }
+TENON_HOST_DEVICE constexpr int first_step(int steps, int slices, int slice) {
+  return steps * slice / slices;
+}
 
 /// The numbers of `Half`, multiplied in fp32.
 template <scalar_format Half>
@@ -90,9 +92,10 @@ unsigned row_blocks(const matmul_parameters<Epilogue>& p, int height) {
 template <class Format>
 __device__ __forceinline__ const std::byte* tile_of(const matrix_view& weights, int tile) {
   const int last = (weights.rows - 1) / tile_rows;
-  return weights.records + static_cast<std::size_t>(min(tile, last)) *
-                               static_cast<std::size_t>(records_of<Format>(static_cast<std::size_t>(weights.columns))) *
-                               weight_layout<Format>::record_bytes;
+  return weights.records +
+         static_cast<std::size_t>(min(tile, last)) *
+             static_cast<std::size_t>(records_of<Format>(static_cast<std::size_t>(weights.columns))) *
+             weight_layout<Format>::record_bytes;
 }
 
 }  // namespace detail
@@ -108,7 +111,8 @@ template <class Format, class Form>
 using multiplier_of = typename detail::multiplier<Format, Form>::type;
 
 template <class Format, class Form>
-inline constexpr bool on_tensor_cores =
-    requires { typename multiplier_of<Format, Form>::template shared_step<8>; };
+inline constexpr bool on_tensor_cores = requires {
+  typename multiplier_of<Format, Form>::template shared_step<8>;
+};
 
 }  // namespace tenon::cuda

@@ -9,9 +9,10 @@ namespace tenon::cuda {
 
 /// Warps of a block that cut k between them; a warp has several slices when there are more.
 template <class Epilogue>
-inline constexpr int slice_warps = Epilogue::matrices * Epilogue::row_tiles > 1 ? 4 : 8;
+inline constexpr int slice_warps = Epilogue::matrices* Epilogue::row_tiles > 1 ? 4 : 8;
 template <class Epilogue>
-inline constexpr int thin_threads = Epilogue::matrices* Epilogue::row_tiles* slice_warps<Epilogue>* warp_lanes;
+inline constexpr int thin_threads =
+    Epilogue::matrices* Epilogue::row_tiles* slice_warps<Epilogue>* warp_lanes;
 
 /// One block for Epilogue::row_tiles * 16 rows and TokenTiles * 8 tokens.
 template <class Format, class Form, class Epilogue, int TokenTiles>
@@ -20,11 +21,9 @@ __global__ void __launch_bounds__(thin_threads<Epilogue>, 1)
   using layout = weight_layout<Format>;
   using multiplier = multiplier_of<Format, Form>;
   constexpr int products = Epilogue::matrices * Epilogue::row_tiles;
-  extern __shared__ float4 memory[];
-  const detail::block_rows at =
-      detail::rows_of(p, static_cast<int>(blockIdx.x), Epilogue::row_tiles * 16);
+  const detail::block_rows at = detail::rows_of(p, static_cast<int>(blockIdx.x), Epilogue::row_tiles * 16);
   const int steps = p.weights[0].steps(), groups = p.weights[0].groups(), slices = slices_of(steps);
-  const block_sums sums{reinterpret_cast<float*>(memory), slices, products, TokenTiles * 8};
+  const block_sums sums{reinterpret_cast<float*>(dynamic_shared_memory()), slices, products, TokenTiles * 8};
   const int token = static_cast<int>(blockIdx.y) * TokenTiles * 8;
 
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes, product = warp % products;
@@ -32,7 +31,8 @@ __global__ void __launch_bounds__(thin_threads<Epilogue>, 1)
   const int tile = at.row / tile_rows + product % Epilogue::row_tiles * 2;
   const std::byte* upper = detail::tile_of<Format>(weights, tile);
   const std::byte* lower = detail::tile_of<Format>(weights, tile + 1);
-  for (int slice = warp / products; slice < slices; slice += static_cast<int>(blockDim.x) / warp_lanes / products) {
+  for (int slice = warp / products; slice < slices;
+       slice += static_cast<int>(blockDim.x) / warp_lanes / products) {
     typename multiplier::sums of_slice[TokenTiles] = {};
     const int last = first_step(steps, slices, slice + 1);
     for (int step = first_step(steps, slices, slice); step < last; ++step) {
@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(thin_threads<Epilogue>, 1)
     }
   }
   __syncthreads();
-  p.epilogue.finish(sums, {at.row, min(p.weights[at.matrix].rows - at.row, Epilogue::row_tiles * 16), at.column,
-                           token, min(p.tokens - token, TokenTiles * 8)});
+  p.epilogue.finish(sums, {at.row, min(p.weights[at.matrix].rows - at.row, Epilogue::row_tiles * 16),
+                           at.column, token, min(p.tokens - token, TokenTiles * 8)});
 }
 
 /// Any number of tokens, 8 or, on tensor cores, 16 a block.

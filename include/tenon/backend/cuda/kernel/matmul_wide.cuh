@@ -17,14 +17,14 @@ __global__ void __launch_bounds__(Warps* warp_lanes, 1)
   using shared_step = typename multiplier::template shared_step<TokenTiles * 8>;
   constexpr int tiles = Warps * 2, height = tiles / Epilogue::matrices * 16;
   constexpr int chunk_groups = 4 / layout::group_words;
-  extern __shared__ float4 memory[];
-  auto* stages = reinterpret_cast<shared_step*>(memory);
+  auto* stages = reinterpret_cast<shared_step*>(dynamic_shared_memory());
   const block_sums totals{reinterpret_cast<float*>(stages + Stages), 1, tiles, TokenTiles * 8};
 
   const detail::block_rows at = detail::rows_of(p, static_cast<int>(blockIdx.y), height);
   const int steps = p.weights[0].steps(), groups = p.weights[0].groups(), slices = slices_of(steps);
   const int token = static_cast<int>(blockIdx.x) * TokenTiles * 8;
-  const int rows = min(p.weights[at.matrix].rows - at.row, height), tokens = min(p.tokens - token, TokenTiles * 8);
+  const int rows = min(p.weights[at.matrix].rows - at.row, height),
+            tokens = min(p.tokens - token, TokenTiles * 8);
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int row = warp * 32 % height;  // of the block
   const matrix_view& weights = p.weights[at.matrix + warp * 32 / height];
@@ -114,11 +114,12 @@ void matmul_wide(const stream& on, const matmul_parameters<Epilogue>& p) {
   constexpr int tiles = tuning.wide_warps * 2, height = tiles / Epilogue::matrices * 16;
   static_assert(tuning.wide_tokens % 8 == 0 && stages >= 2 && height % 32 == 0);
   using shared_step = typename multiplier_of<Format, Form>::template shared_step<tuning.wide_tokens>;
-  constexpr int shared = static_cast<int>(sizeof(shared_step)) * stages +
-                         block_sums::values(1, tiles, tuning.wide_tokens) * 4;
+  constexpr int shared =
+      static_cast<int>(sizeof(shared_step)) * stages + block_sums::values(1, tiles, tuning.wide_tokens) * 4;
   const auto kernel =
       matmul_wide_kernel<Format, Form, Epilogue, tuning.wide_warps, tuning.wide_tokens / 8, stages>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "cudaFuncSetAttribute");
   launch(kernel, "matmul_wide_kernel",
          {dim3(static_cast<unsigned>((p.tokens + tuning.wide_tokens - 1) / tuning.wide_tokens),
                detail::row_blocks(p, height)),

@@ -24,7 +24,8 @@ namespace detail {
 template <class Half>
 __device__ __forceinline__ std::uint32_t subtract_pairs(std::uint32_t a, std::uint32_t b) {
   if constexpr (Half::gguf_type == f16::gguf_type) {
-    const __half2 difference = __hsub2(reinterpret_cast<const __half2&>(a), reinterpret_cast<const __half2&>(b));
+    const __half2 difference =
+        __hsub2(reinterpret_cast<const __half2&>(a), reinterpret_cast<const __half2&>(b));
     return reinterpret_cast<const std::uint32_t&>(difference);
   } else {
     const __nv_bfloat162 difference =
@@ -36,8 +37,8 @@ __device__ __forceinline__ std::uint32_t subtract_pairs(std::uint32_t a, std::ui
 /// Four bytes of quanta as two pairs of halves. A byte below a high byte is a half: 1024 + byte in f16, 128 + byte in
 /// bf16 where the byte is below 128; what is too much is subtracted, and nothing is rounded.
 template <class Half>
-__device__ __forceinline__ void pairs_of_bytes(std::uint32_t bytes, std::uint32_t too_much, std::uint32_t& low,
-                                               std::uint32_t& high) {
+__device__ __forceinline__ void pairs_of_bytes(std::uint32_t bytes, std::uint32_t too_much,
+                                               std::uint32_t& low, std::uint32_t& high) {
   constexpr std::uint32_t above = Half::gguf_type == f16::gguf_type ? 0x64646464u : 0x43434343u;
   low = subtract_pairs<Half>(__byte_perm(bytes, above, 0x4140), too_much);
   high = subtract_pairs<Half>(__byte_perm(bytes, above, 0x4342), too_much);
@@ -61,10 +62,10 @@ __device__ __forceinline__ void quantum_pairs(const std::uint32_t* words, std::u
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const std::uint32_t low = words[i] & 0x7f7f7f7fu, sign = words[i] & 0x80808080u;
-      pairs[2 * i] = subtract_pairs<Half>(__byte_perm(low, 0x43434343u, 0x4140),
-                                          __byte_perm(sign, 0x43434343u, 0x4140));
-      pairs[2 * i + 1] = subtract_pairs<Half>(__byte_perm(low, 0x43434343u, 0x4342),
-                                              __byte_perm(sign, 0x43434343u, 0x4342));
+      pairs[2 * i] =
+          subtract_pairs<Half>(__byte_perm(low, 0x43434343u, 0x4140), __byte_perm(sign, 0x43434343u, 0x4140));
+      pairs[2 * i + 1] =
+          subtract_pairs<Half>(__byte_perm(low, 0x43434343u, 0x4342), __byte_perm(sign, 0x43434343u, 0x4342));
     }
   }
 }
@@ -128,24 +129,25 @@ struct half_multiplier {
     __device__ __forceinline__ step_right(const activation_view& x, int token, int tokens, int step) {
       const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
       const int mine = token + lane / 4;
-      const std::uint16_t* from = x.halves + static_cast<std::size_t>(mine) * static_cast<std::size_t>(x.stride) +
+      const std::uint16_t* from = x.halves +
+                                  static_cast<std::size_t>(mine) * static_cast<std::size_t>(x.stride) +
                                   step * step_columns + lane % 4 * 8;
 #pragma unroll
       for (int g = 0; g < step_groups; ++g) {
-        const uint4 four = mine < tokens ? *reinterpret_cast<const uint4*>(from + g * group_size)
-                                         : make_uint4(0, 0, 0, 0);
+        const uint4 four =
+            mine < tokens ? *reinterpret_cast<const uint4*>(from + g * group_size) : make_uint4(0, 0, 0, 0);
         of[g].pairs[0] = four.x, of[g].pairs[1] = four.y, of[g].pairs[2] = four.z, of[g].pairs[3] = four.w;
       }
       if constexpr (layout::has_minimum) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
           const int column = token + lane % 4 * 2 + c;
-          const float4 four =
-              column < tokens ? reinterpret_cast<const float4*>(
-                                    x.half_sums)[static_cast<std::size_t>(column) *
-                                                     static_cast<std::size_t>(x.stride / step_columns) +
-                                                 static_cast<std::size_t>(step)]
-                              : make_float4(0, 0, 0, 0);
+          const float4 four = column < tokens
+                                  ? reinterpret_cast<const float4*>(
+                                        x.half_sums)[static_cast<std::size_t>(column) *
+                                                         static_cast<std::size_t>(x.stride / step_columns) +
+                                                     static_cast<std::size_t>(step)]
+                                  : make_float4(0, 0, 0, 0);
           of[0].sums[c] = four.x, of[1].sums[c] = four.y, of[2].sums[c] = four.z, of[3].sums[c] = four.w;
         }
       }
@@ -166,15 +168,17 @@ struct half_multiplier {
       for (int at = static_cast<int>(threadIdx.x); at < Tokens * each; at += Threads) {
         const int t = at / each, part = at % each;
         const std::uint16_t* from =
-            x.halves + static_cast<std::size_t>(min(token + t, tokens - 1)) * static_cast<std::size_t>(x.stride) +
+            x.halves +
+            static_cast<std::size_t>(min(token + t, tokens - 1)) * static_cast<std::size_t>(x.stride) +
             step * step_columns + part * 8;
         copy_async<16>(&pairs[part / 4][t][part % 4], from, token + t < tokens);
       }
       if constexpr (layout::has_minimum) {
         for (int t = static_cast<int>(threadIdx.x); t < Tokens; t += Threads)
           copy_async<16>(&sums[t],
-                         x.half_sums + static_cast<std::size_t>(min(token + t, tokens - 1)) *
-                                           static_cast<std::size_t>(x.stride / group_size) +
+                         x.half_sums +
+                             static_cast<std::size_t>(min(token + t, tokens - 1)) *
+                                 static_cast<std::size_t>(x.stride / group_size) +
                              step * step_groups,
                          token + t < tokens);
       }

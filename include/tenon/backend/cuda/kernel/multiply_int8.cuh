@@ -66,8 +66,7 @@ struct int8_multiplier {
     for (int i = 0; i < 4; ++i) {
       const float step = a.block[i / 2].scale * unit;
       to[i] = __fmaf_rn(static_cast<float>(dot[i]), step * b.scales[i % 2], to[i]);
-      if constexpr (layout::value_bits == 4)
-        to[i] = __fmaf_rn(a.block[i / 2].minimum, b.sums[i % 2], to[i]);
+      if constexpr (layout::value_bits == 4) to[i] = __fmaf_rn(a.block[i / 2].minimum, b.sums[i % 2], to[i]);
     }
   }
 
@@ -88,15 +87,15 @@ struct int8_multiplier {
       const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
       const int mine = token + lane / 4;
       const auto steps = static_cast<std::size_t>(x.stride / step_columns);
-      const std::size_t at =
-          static_cast<std::size_t>(mine) * static_cast<std::size_t>(x.stride) +
-          static_cast<std::size_t>(step * step_columns + lane % 4 * 8);
+      const std::size_t at = static_cast<std::size_t>(mine) * static_cast<std::size_t>(x.stride) +
+                             static_cast<std::size_t>(step * step_columns + lane % 4 * 8);
       quanta = mine < tokens ? x.quanta + at : nullptr;
       residuals = mine < tokens ? x.residuals + at : nullptr;
       const std::uint32_t flags =
-          mine < tokens ? reinterpret_cast<const std::uint32_t*>(
-                              x.refined)[static_cast<std::size_t>(mine) * steps + static_cast<std::size_t>(step)]
-                        : 0;
+          mine < tokens
+              ? reinterpret_cast<const std::uint32_t*>(
+                    x.refined)[static_cast<std::size_t>(mine) * steps + static_cast<std::size_t>(step)]
+              : 0;
       refined = __reduce_or_sync(all_lanes, flags);
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -150,9 +149,9 @@ struct int8_multiplier {
         copy_async<16>(&residuals[part / 2][t][part % 2 * 2], x.residuals + from, token + t < tokens);
       }
       for (int t = static_cast<int>(threadIdx.x); t < Tokens; t += Threads) {
-        const std::size_t from =
-            static_cast<std::size_t>(min(token + t, tokens - 1)) * static_cast<std::size_t>(x.stride / group_size) +
-            static_cast<std::size_t>(step * step_groups);
+        const std::size_t from = static_cast<std::size_t>(min(token + t, tokens - 1)) *
+                                     static_cast<std::size_t>(x.stride / group_size) +
+                                 static_cast<std::size_t>(step * step_groups);
         copy_async<16>(&scales[t], x.scales + from, token + t < tokens);
         if constexpr (layout::value_bits == 4) copy_async<16>(&sums[t], x.sums + from, token + t < tokens);
         copy_async<4>(&flags[t], x.refined + from, token + t < tokens);

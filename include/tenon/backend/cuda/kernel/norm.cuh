@@ -25,14 +25,15 @@ inline constexpr int norm_threads = 256;
 __device__ __forceinline__ void norm_row(const norm_parameters& p, int from, int token,
                                          float (&of_warps)[2][norm_threads / warp_lanes]) {
   const float* row = p.hidden + static_cast<std::size_t>(from) * static_cast<std::size_t>(p.width);
-  const auto weighted_values = [&](int column, float4& values, float (&x)[4]) {
+  const auto weighted_values = [&](int column, float4& values, float(&x)[4]) {
     values = make_float4(0, 0, 0, 0);
     float4 weight = values;
     if (column < p.width) {
       values = __ldcg(reinterpret_cast<const float4*>(row + column));
       weight = __ldg(reinterpret_cast<const float4*>(p.weight + column));
     }
-    x[0] = values.x * weight.x, x[1] = values.y * weight.y, x[2] = values.z * weight.z, x[3] = values.w * weight.w;
+    x[0] = values.x * weight.x, x[1] = values.y * weight.y, x[2] = values.z * weight.z,
+    x[3] = values.w * weight.w;
   };
   float squares = 0, weighted = 0;
   for (int column = static_cast<int>(threadIdx.x) * 4; column < p.width; column += norm_threads * 4) {

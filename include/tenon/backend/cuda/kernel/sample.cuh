@@ -133,7 +133,7 @@ class sampler {
                          detail::sample_threads * detail::slice_size,
                          " that sampling on the device has room for"));
     }
-    check(cudaMemsetAsync(arrived_.data(), 0, arrived_.bytes(), on.get()), "cudaMemsetAsync");
+    arrived_.zero(on);
   }
 
   /// chosen [rows]; logits [rows, stride] with stride a multiple of 4, not changed; requests [rows], in device memory, from

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numbers>
 
 #include "tenon/backend/cuda/warp.cuh"
 
@@ -19,10 +20,8 @@ __device__ __forceinline__ float exp2_fast(float y) {
   return power;
 }
 
-inline constexpr float log2_e = 1.44269504088896340736f;
-
 __device__ __forceinline__ fixed_weight weight_of(float below_best) {
-  return static_cast<fixed_weight>(exp2_fast(below_best * log2_e) * weight_unit);
+  return static_cast<fixed_weight>(exp2_fast(below_best * std::numbers::log2e_v<float>) * weight_unit);
 }
 
 /// The larger; NaN when one is NaN.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 #include "tenon/backend/cuda/kernel/sample/block.cuh"
 #include "tenon/backend/cuda/kernel/sample/slice.cuh"
@@ -280,7 +281,7 @@ class row_candidates {
 
   __device__ weight weight_of_slice(int i) const {
     if (i >= found_.count) return 0;
-    const float below = (__ldcg(&found_.slices[i].best) - raw_best()) * scale_ * detail::log2_e;
+    const float below = (__ldcg(&found_.slices[i].best) - raw_best()) * scale_ * std::numbers::log2e_v<float>;
     return static_cast<weight>(__ldcg(&found_.slices[i].sum) * detail::exp2_fast(below) *
                                detail::weight_unit);
   }

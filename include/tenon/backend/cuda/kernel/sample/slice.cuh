@@ -3,6 +3,7 @@
 
 #include <cfloat>
 #include <cstddef>
+#include <numbers>
 
 #include "tenon/backend/cuda/kernel/sample/ban.cuh"
 #include "tenon/backend/cuda/kernel/sample/block.cuh"
@@ -163,7 +164,7 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
 
   float sum = 0;
   if (needs_sum) {
-    const float to_exponent = scale * log2_e;
+    const float to_exponent = scale * std::numbers::log2e_v<float>;
 #pragma unroll
     for (int load = 0; load < slice_loads; ++load) {
 #pragma unroll
