@@ -388,7 +388,7 @@ BOOST_AUTO_TEST_CASE(heads_and_rows_that_no_kernel_takes_are_refused) {
   refuses([](test::attention_case& c) { c.stride = 72; });    // fp8 rows that copies of 16 bytes cannot reach
   refuses([](test::attention_case& c) { c.stride = 64; });    // shorter than a head
   refuses([](test::attention_case& c) { c.head_dim = 64; });  // of another instantiation
-  refuses([](test::attention_case& c) { c.kv_heads = 3; });
+  refuses([](test::attention_case& c) { c.heads = 3; });      // on two key-value heads
 }
 
 BOOST_AUTO_TEST_SUITE_END()

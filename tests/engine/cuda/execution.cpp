@@ -24,7 +24,7 @@ typename Engine::params request_for(std::size_t i) {
   return {.temperature = i % 2 == 0 ? 0.0f : 0.9f,
           .top_p = 0.95f,
           .seed = 1000 + i,
-          .max_tokens = static_cast<int>(4 + i),
+          .max_tokens = static_cast<int>(3 + i % 5),
           .ignore_eos = true};
 }
 
