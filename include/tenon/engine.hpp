@@ -18,17 +18,20 @@ namespace tenon {
 
 namespace detail {
 
+/// The policy of the list for the slot backend.
+template <class... Ps>
+using backend_of = policy::pick<slot::backend, backend::standard, Ps...>;
+
 /// One policy for each slot, the given ones or the defaults.
 template <class... Ps>
 using composed_engine =
-    basic_engine<policy::pick<slot::model, model::llama, Ps...>,
-                 policy::pick<slot::backend, backend::host, Ps...>,
+    basic_engine<policy::pick<slot::model, model::llama, Ps...>, backend_of<Ps...>,
                  policy::pick<slot::precision, precision::from_file, Ps...>,
                  policy::pick<slot::cache, cache::contiguous, Ps...>,
                  policy::pick<slot::sampling, sampling::chain<sampling::temperature, sampling::top_p>, Ps...>,
                  policy::pick<slot::batching, batching::static_batch<>, Ps...>,
                  policy::pick<slot::reduction, reduction::fixed, Ps...>,
-                 policy::pick<slot::execution, execution::eager, Ps...>,
+                 policy::pick<slot::execution, typename backend_of<Ps...>::default_execution, Ps...>,
                  policy::pick<slot::speculation, speculation::none, Ps...>,
                  policy::pick<slot::parallelism, parallelism::single, Ps...>,
                  policy::pick<slot::instrumentation, instrumentation::none, Ps...>>;
@@ -46,7 +49,7 @@ constexpr bool say() {
 template <policy::rule Broken, class... Ps>
 struct resolve {
   // Some engine that works, so that the sentence stays the only error.
-  using type = std::conditional_t<say<Broken>(), composed_engine<model::llama>, void>;
+  using type = std::conditional_t<say<Broken>(), composed_engine<model::llama, backend::host>, void>;
 };
 template <class... Ps>
 struct resolve<policy::rule::none, Ps...> {

@@ -1,4 +1,4 @@
-// Everything that plain C++ can compile, in the order of the data's way through an engine.
+// Everything that plain C++ can compile, in the order of the data's way through an engine. nvcc gets the CUDA backend, too.
 #pragma once
 
 #include "tenon/cache/contiguous.hpp"           // IWYU pragma: export
@@ -12,3 +12,7 @@
 #include "tenon/text/detokenizer.hpp"           // IWYU pragma: export
 #include "tenon/text/stop_matcher.hpp"          // IWYU pragma: export
 #include "tenon/text/tokenizer_gguf.hpp"        // IWYU pragma: export
+
+#if defined(__CUDACC__)
+#include "tenon/backend/cuda/runtime.cuh"  // IWYU pragma: export
+#endif

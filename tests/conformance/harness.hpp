@@ -84,7 +84,7 @@ host::activations prepared(runner& threads, std::span<const float> x, std::size_
   host::activations made(tokens, width, std::is_same_v<form, host::as_float>,
                          std::is_same_v<form, host::as_int8>, std::is_same_v<form, host::as_bf16>);
   threads.run([&](host::op_context context) {
-    host::prepare<Isa, std::is_same_v<Activation, bf16>>(context, x.data(), tokens, width, made);
+    host::prepare<Isa, Activation>(context, x.data(), tokens, width, made);
   });
   return made;
 }

@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t awkward_widths[] = {1, 31, 32, 33, 64, 96, 97, 576};
 
 /// Rows of both forms: `values` tell what was computed, `quanta` are their int8.
-template <class Isa, bool RoundToBf16>
+template <class Isa, class Activation>
 host::activations normed(std::span<const float> x, std::size_t tokens, std::span<const float> weight,
                          float epsilon, int threads = 1) {
   runner team(threads);
   host::activations out(tokens, weight.size(), true, true);
   team.run([&](host::op_context context) {
-    host::norm<Isa, RoundToBf16>(context, x.data(), tokens, weight, epsilon, out);
+    host::norm<Isa, Activation>(context, x.data(), tokens, weight, epsilon, out);
   });
   return out;
 }
@@ -65,10 +65,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_norm_is_within_its_bound_and_padded_with_zeros, 
         }
       }
       BOOST_TEST_CONTEXT(std::string_view(Isa::name) << ", width " << width) {
-        const host::activations seen = normed<Isa, false>(x, tokens, weight, epsilon);
+        const host::activations seen = normed<Isa, f32>(x, tokens, weight, epsilon);
         BOOST_TEST(first_fault(unpadded(seen, tokens, width), expected, tolerance) == "");
         check_quanta(seen, tokens);
-        const host::activations rounded = normed<Isa, true>(x, tokens, weight, epsilon);
+        const host::activations rounded = normed<Isa, bf16>(x, tokens, weight, epsilon);
         BOOST_TEST(first_fault(unpadded(rounded, tokens, width), expected, tolerance_bf16) == "");
         for (std::size_t i = 0; i < tokens * rounded.stride; ++i)
           BOOST_TEST(bfloat_to_float(float_to_bfloat(rounded.values[i])) == rounded.values[i]);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norms_give_the_listed_answers, Isa, instruction_se
       const std::vector<float> x = test::numbers(c["x"]);
       const std::vector<float> weight(x.size(), 1.0f);
       const host::activations seen =
-          normed<Isa, false>(x, 1, weight, static_cast<float>(c["eps"].get<double>()));
+          normed<Isa, f32>(x, 1, weight, static_cast<float>(c["eps"].get<double>()));
       const double first = static_cast<double>(seen.values[0]);
       const double last = static_cast<double>(seen.values[x.size() - 1]);
       BOOST_TEST(std::fabs(first - c["first"].get<double>()) <=
@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norm_rows_picks_rows_in_any_order, Isa, instructio
   constexpr std::size_t tokens = 5, width = 33;
   const std::vector<float> x = reference::activation_values(tokens * width, 1);
   const std::vector<float> weight = reference::uniform_values(width, -2, 2, 2);
-  const host::activations all = normed<Isa, false>(x, tokens, weight, 1e-5f);
+  const host::activations all = normed<Isa, f32>(x, tokens, weight, 1e-5f);
   const std::size_t rows[] = {4, 0, 4};
   runner two(2);
   host::activations picked(3, width, true, false);
   two.run([&](host::op_context context) {
-    host::norm_rows<Isa, false>(context, x.data(), rows, weight, 1e-5f, picked);
+    host::norm_rows<Isa, f32>(context, x.data(), rows, weight, 1e-5f, picked);
   });
   for (std::size_t i = 0; i < 3; ++i) {
     const std::span seen(picked.values.data() + i * picked.stride, picked.stride);
@@ -116,29 +116,33 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_row_of_nan_gives_nan_and_leaves_the_others_alone
   constexpr std::size_t tokens = 3, width = 64;
   std::vector<float> x = reference::activation_values(tokens * width, 3);
   const std::vector<float> weight(width, 1.0f);
-  const host::activations good = normed<Isa, false>(x, tokens, weight, 1e-5f);
+  const host::activations good = normed<Isa, f32>(x, tokens, weight, 1e-5f);
   x[width + 7] = std::nanf("");
-  const host::activations seen = normed<Isa, false>(x, tokens, weight, 1e-5f, 2);
+  const host::activations seen = normed<Isa, f32>(x, tokens, weight, 1e-5f, 2);
   for (std::size_t i = 0; i < tokens * width; ++i)
     BOOST_TEST((i / width == 1 ? std::isnan(seen.values[i]) : seen.values[i] == good.values[i]));
   for (std::size_t at = 0; at < tokens * seen.groups(); ++at)
     BOOST_TEST(std::isnan(seen.scales[at]) == (at / seen.groups() == 1));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(preparing_keeps_fp32_and_rounds_bf16_to_nearest, Isa, instruction_sets) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(preparing_keeps_fp32_and_rounds_16_bits_to_nearest, Isa, instruction_sets) {
   runner two(2);
   for (const std::size_t width : awkward_widths) {
     constexpr std::size_t tokens = 3;
     const std::vector<float> x = reference::awkward_values(tokens * width, width);
-    host::activations kept(tokens, width, true, true), rounded(tokens, width, true, false);
+    host::activations kept(tokens, width, true, true), rounded(tokens, width, true, false),
+        halves(tokens, width, true, false);
     two.run([&](host::op_context context) {
-      host::prepare<Isa, false>(context, x.data(), tokens, width, kept);
-      host::prepare<Isa, true>(context, x.data(), tokens, width, rounded);
+      host::prepare<Isa, f32>(context, x.data(), tokens, width, kept);
+      host::prepare<Isa, bf16>(context, x.data(), tokens, width, rounded);
+      host::prepare<Isa, f16>(context, x.data(), tokens, width, halves);
     });
-    std::vector<float> nearest = x;
+    std::vector<float> nearest = x, nearest_half = x;
     for (float& value : nearest) value = bfloat_to_float(float_to_bfloat(value));
+    for (float& value : nearest_half) value = half_to_float(float_to_half(value));
     BOOST_TEST(first_difference(unpadded(kept, tokens, width), x) == "");
     BOOST_TEST(first_difference(unpadded(rounded, tokens, width), nearest) == "");
+    BOOST_TEST(first_difference(unpadded(halves, tokens, width), nearest_half) == "");
     check_quanta(kept, tokens);
   }
 }

@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_what_is_allocated) {
     const auto file = io::gguf_file::open(tiny_model(name));
     const memory_plan plan = fp32_engine::plan(file, small);
     const model::description description = model::describe_llama(file);
-    runtime loaded(1);
-    loaded.load(file, description, {});
-    loaded.allocate({.max_batch = 2, .max_tokens = 32, .cache_rows = 2 * 64});
+    runtime loaded({.threads = 1});
+    loaded.load(file, description, {.max_batch = 2, .max_tokens = 32, .cache_rows = 2 * 64},
+                description.shape.vocabulary, {});
     std::size_t weights = 0;
     const auto count = [&](const host::matrix& m) { weights += m.bytes(); };
     const auto count_vector = [&](const buffer<float>& v) { weights += v.size() * sizeof(float); };
@@ -143,10 +143,10 @@ BOOST_AUTO_TEST_CASE(a_format_that_is_not_listed_is_refused_with_the_argument_to
   // The part of the engine that loads, without all that computes.
   using only_q4_1 = precision::mixed<weights<q4_1>, activations<f32>, kv<f32>>;
   const auto file = io::gguf_file::open(tiny_model("base_5e5"));
-  host::runtime<isa::native, model::llama, only_q4_1, cache::contiguous::view> runtime(1);
+  host::runtime<isa::native, model::llama, only_q4_1, cache::contiguous::view> runtime({.threads = 1});
   BOOST_CHECK_THROW(runtime.weight_bytes(file, model::describe_llama(file)), load_error);  // the plan's, too
   try {
-    runtime.load(file, model::describe_llama(file), {});
+    runtime.load(file, model::describe_llama(file), {}, 1, {});
     BOOST_TEST(false, "it loads");
   } catch (const load_error& error) {
     const std::string text = error.what();

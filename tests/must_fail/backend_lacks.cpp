@@ -1,4 +1,4 @@
-// expect: tenon: this backend policy lacks 'template <class Model, class Precision, class View> using
+// expect: tenon: this backend policy lacks 'template <class Model, class Precision, class View, class Sampling, class Execution, class Instrumentation> using runtime', 'default_execution', 'has_graphs' or 'reads_cache_of<Key, Value>'; see tenon/policy/backend.hpp
 #include <tenon/engine.hpp>
 
 struct abacus {

@@ -1,4 +1,4 @@
-// expect: tenon: kv<...> takes f32, f16 or bf16, for keys and for values
+// expect: tenon: kv<...> takes f32, f16, bf16 or e4m3, for keys and for values
 #include <tenon/engine.hpp>
 
 using engine =

@@ -14,7 +14,7 @@ struct fixed_string {
 
   constexpr fixed_string() = default;
   constexpr fixed_string(const char (&literal)[N + 1]) {  // NOLINT: implicit, so that literals can be used
-    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
+    for (std::size_t i = 0; i != N; ++i) text[i] = literal[i];
   }
 
   static constexpr std::size_t size() { return N; }
@@ -28,8 +28,8 @@ fixed_string(const char (&)[N]) -> fixed_string<N - 1>;
 template <std::size_t A, std::size_t B>
 constexpr fixed_string<A + B> operator+(const fixed_string<A>& a, const fixed_string<B>& b) {
   fixed_string<A + B> joined;
-  for (std::size_t i = 0; i < A; ++i) joined.text[i] = a.text[i];
-  for (std::size_t i = 0; i < B; ++i) joined.text[A + i] = b.text[i];
+  for (std::size_t i = 0; i != A; ++i) joined.text[i] = a.text[i];
+  for (std::size_t i = 0; i != B; ++i) joined.text[A + i] = b.text[i];
   return joined;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tenon/core/host_device.hpp"
+
 namespace tenon::philox {
 
 /// Four words: a counter going in, random bits coming out.
@@ -19,7 +21,7 @@ struct key {
 };
 
 /// 128 random bits for this counter under this key.
-constexpr words block(words counter, key k) {
+TENON_HOST_DEVICE constexpr words block(words counter, key k) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t even = std::uint64_t{0xd2511f53u} * counter.x0;
     const std::uint64_t odd = std::uint64_t{0xcd9e8d57u} * counter.x2;
@@ -33,20 +35,23 @@ constexpr words block(words counter, key k) {
 
 /// The bits of a request's token: the key is the request's seed, the counter the number of the token in the
 /// answer. `stream` tells several draws for one token apart; 0 is the draw of the token itself.
-constexpr words block(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr words block(std::uint64_t seed, std::uint64_t token_index,
+                                        std::uint32_t stream = 0) {
   return block(words{static_cast<std::uint32_t>(token_index), static_cast<std::uint32_t>(token_index >> 32),
                      stream, 0},
                key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
 }
 
 /// A number in [0, 1), one of 2^24 that are equally far apart.
-constexpr float uniform(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr float uniform(std::uint64_t seed, std::uint64_t token_index,
+                                          std::uint32_t stream = 0) {
   return static_cast<float>(block(seed, token_index, stream).x0 >> 8) * 0x1p-24f;
 }
 
 /// The same number with 53 bits: uniform() is this one cut off after 24. In a vocabulary of 100,000 there are
 /// tokens rarer than 2^-24; they need the finer grid.
-constexpr double uniform53(std::uint64_t seed, std::uint64_t token_index, std::uint32_t stream = 0) {
+TENON_HOST_DEVICE constexpr double uniform53(std::uint64_t seed, std::uint64_t token_index,
+                                             std::uint32_t stream = 0) {
   const words bits = block(seed, token_index, stream);
   return static_cast<double>((std::uint64_t{bits.x0} << 32 | bits.x1) >> 11) * 0x1p-53;
 }

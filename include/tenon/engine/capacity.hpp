@@ -26,7 +26,7 @@ engine_capacity capacity_for(const model::shape& shape, const engine_options& op
   size.context = (std::min)(options.context != 0 ? options.context : default_context, shape.context);
   const std::size_t tokens = options.max_step_tokens != 0 ? options.max_step_tokens : default_step_tokens;
   size.step = {size.max_batch, (std::max)(tokens, size.max_batch),
-               CacheManager({size.max_batch, size.context}).rows()};
+               CacheManager({size.max_batch, size.context}).rows(), size.context};
   return size;
 }
 

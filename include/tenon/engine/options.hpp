@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
-#include "tenon/backend/host/load.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/progress.hpp"
+
+struct CUstream_st;  // what cudaStream_t points to
 
 namespace tenon {
 
@@ -12,8 +16,10 @@ struct engine_options {
   std::size_t max_batch = 0;  // sequences at once; at most, and by default, what the batching policy says
   std::size_t context = 0;    // positions of one sequence; by default the model's, but at most 4096
   std::size_t max_step_tokens = 0;  // tokens in one step, a prompt's chunk; by default 512
-  int threads = 0;                  // of the host backend; by default one for each processor
+  int threads = 0;                  // that compute on the host, or pack weights; by default one a processor
   progress_callback progress = {};  // called while weights are loaded
+  int device = 0;                   // of the CUDA backend
+  CUstream_st* stream = nullptr;  // of the CUDA backend, kept alive by the caller; by default one of its own
 };
 
 /// The memory that an engine needs, in bytes.
@@ -21,7 +27,26 @@ struct memory_plan {
   std::size_t weights = 0;
   std::size_t cache = 0;
   std::size_t workspace = 0;
+  std::size_t max_batch = 0;  // what cache and workspace are for
+  std::size_t context = 0;
+
   std::size_t total() const { return weights + cache + workspace; }
+  bool fits(std::size_t available) const { return total() <= available; }
+  /// What does not fit into `available` bytes, and what to change; empty if all does.
+  [[gnu::cold]] std::string shortage(std::size_t available) const {
+    if (fits(available)) return {};
+    const auto mebibytes = [](std::size_t bytes) { return concat((bytes + 0xfffff) >> 20, " MiB"); };
+    const std::string needs =
+        concat("the engine needs ", mebibytes(total()), " (", mebibytes(weights), " weights, ",
+               mebibytes(cache), " cache for ", max_batch, " sequences of ", context, " tokens, ",
+               mebibytes(workspace), " workspace), but ", mebibytes(available), " are free; ");
+    if (weights + workspace >= available)
+      return concat(needs, "use a model in a smaller format, or a smaller model");
+    const std::size_t left = available - weights - workspace;
+    const auto most = static_cast<std::size_t>(static_cast<double>(left) / static_cast<double>(cache) *
+                                               static_cast<double>(context));
+    return concat(needs, "lower context to ", most, " or less, or max_batch");
+  }
 };
 
 }  // namespace tenon

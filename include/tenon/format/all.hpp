@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/format/bf16.hpp"
+#include "tenon/format/e4m3.hpp"
 #include "tenon/format/f16.hpp"
 #include "tenon/format/f32.hpp"
 #include "tenon/format/format.hpp"

@@ -15,6 +15,7 @@
 #include "tenon/policy/batching.hpp"
 #include "tenon/policy/cache.hpp"
 #include "tenon/policy/compose.hpp"
+#include "tenon/policy/defaults.hpp"
 #include "tenon/policy/precision.hpp"
 #include "tenon/policy/sampling.hpp"
 
@@ -40,16 +41,22 @@
   RULE(model_lacks,                                                                                          \
        "tenon: this model policy lacks 'architecture' or 'has_fixed_shape'; see tenon/model/llama.hpp")      \
   RULE(backend_lacks,                                                                                        \
-       "tenon: this backend policy lacks 'template <class Model, class Precision, class View> using "        \
-       "runtime'; see "                                                                                      \
-       "tenon/policy/backend.hpp")                                                                           \
+       "tenon: this backend policy lacks 'template <class Model, class Precision, class View, class "        \
+       "Sampling, class Execution, class Instrumentation> using runtime', 'default_execution', "             \
+       "'has_graphs' or 'reads_cache_of<Key, Value>'; see tenon/policy/backend.hpp")                         \
   RULE(precision_lacks,                                                                                      \
        "tenon: this precision policy lacks 'weight_formats', 'activation', 'key' or 'value'; use "           \
        "tenon::precision::mixed<weights<...>, activations<...>, kv<...>>")                                   \
   RULE(no_weights,                                                                                           \
        "tenon: weights<> names no format, so no model could be loaded; name at least one, as weights<q4_1>") \
-  RULE(activation_format, "tenon: activations<...> takes f32, bf16 or int8")                                 \
-  RULE(kv_format, "tenon: kv<...> takes f32, f16 or bf16, for keys and for values")                          \
+  RULE(activation_format, "tenon: activations<...> takes f32, bf16, f16 or int8")                            \
+  RULE(kv_format, "tenon: kv<...> takes f32, f16, bf16 or e4m3, for keys and for values")                    \
+  RULE(kv_backend,                                                                                           \
+       "tenon: this backend's attention does not read kv<...> of these formats: backend::host reads f32, "   \
+       "f16 and bf16, backend::cuda f32 for both or any two of f16, bf16 and e4m3")                          \
+  RULE(graph_backend,                                                                                        \
+       "tenon: execution::graph replays CUDA graphs, and this backend has none; use execution::eager, or "   \
+       "backend::cuda")                                                                                      \
   RULE(cache_lacks,                                                                                          \
        "tenon: this cache policy lacks a 'manager' with rows(), reserve(slot, tokens), release(slot) and "   \
        "view(slot); "                                                                                        \
@@ -116,7 +123,11 @@ inline constexpr bool can_swap<C> = tenon::cache::swaps<typename C::manager>;
 /// Asked with arguments that every backend must take.
 template <class B>
 concept has_runtime = requires {
-  typename B::template runtime<model::llama, precision::from_file, cache::contiguous::view>;
+  typename B::template runtime<model::llama, precision::from_file, cache::contiguous::view, sampling::greedy,
+                               execution::eager, instrumentation::none>;
+  typename B::default_execution;
+  { B::has_graphs } -> std::convertible_to<bool>;
+  { B::template reads_cache_of<f16, f16> } -> std::convertible_to<bool>;
 };
 
 template <class List>
@@ -145,10 +156,10 @@ constexpr rule check_precision() {
     return rule::precision_lacks;
   } else if constexpr (P::weight_formats::count == 0) {
     return rule::no_weights;
-  } else if constexpr (!one_of<typename P::activation, f32, bf16, int8>) {
+  } else if constexpr (!one_of<typename P::activation, f32, bf16, f16, int8>) {
     return rule::activation_format;
-  } else if constexpr (!one_of<typename P::key, f32, f16, bf16> ||
-                       !one_of<typename P::value, f32, f16, bf16>) {
+  } else if constexpr (!one_of<typename P::key, f32, f16, bf16, e4m3> ||
+                       !one_of<typename P::value, f32, f16, bf16, e4m3>) {
     return rule::kv_format;
   } else {
     return rule::none;
@@ -159,11 +170,12 @@ constexpr rule check_precision() {
 template <class... Ps>
 constexpr rule check_members() {
   using M = pick<slot::model, nothing, Ps...>;
-  using B = pick<slot::backend, tenon::backend::host, Ps...>;
+  using B = pick<slot::backend, tenon::backend::standard, Ps...>;
   using P = pick<slot::precision, tenon::precision::from_file, Ps...>;
   using C = pick<slot::cache, nothing, Ps...>;
   using S = pick<slot::sampling, tenon::sampling::greedy, Ps...>;
   using N = pick<slot::batching, tenon::batching::static_batch<>, Ps...>;
+  using E = pick<slot::execution, tenon::execution::eager, Ps...>;
   if constexpr (std::same_as<M, nothing>) {
     return rule::no_model;
   } else if constexpr (!tenon::model::policy<M>) {
@@ -172,6 +184,10 @@ constexpr rule check_members() {
     return rule::backend_lacks;
   } else if constexpr (check_precision<P>() != rule::none) {
     return check_precision<P>();
+  } else if constexpr (!B::template reads_cache_of<typename P::key, typename P::value>) {
+    return rule::kv_backend;
+  } else if constexpr (std::same_as<E, tenon::execution::graph> && !B::has_graphs) {
+    return rule::graph_backend;
   } else if constexpr (!std::same_as<C, nothing> && !tenon::cache::policy<C>) {
     return rule::cache_lacks;
   } else if constexpr (!tenon::sampling::sampling_policy<S>) {

@@ -1,4 +1,4 @@
-// The slots that have one choice so far. Each is a slot of its own so that an engine's type already says it.
+// The policies of slots that need no file of their own.
 #pragma once
 
 #include "tenon/core/fixed_string.hpp"
@@ -20,6 +20,14 @@ namespace execution {
 struct eager {
   using slot = tenon::slot::execution;
   static constexpr auto name = fixed_string("eager");
+  static constexpr bool replays_graphs = false;
+};
+/// On CUDA: a step in which every sequence decodes is one launch of a graph that was captured when the engine was
+/// loaded, for batches of its size or a few more. Other steps are eager. The tokens are the same.
+struct graph {
+  using slot = tenon::slot::execution;
+  static constexpr auto name = fixed_string("graph");
+  static constexpr bool replays_graphs = true;
 };
 }  // namespace execution
 
@@ -44,6 +52,10 @@ namespace instrumentation {
 struct none {
   using slot = tenon::slot::instrumentation;
   static constexpr auto name = fixed_string("none");
+  /// Names what happens while it lives.
+  struct range {
+    explicit constexpr range(const char*) {}
+  };
 };
 }  // namespace instrumentation
 

@@ -45,7 +45,8 @@ struct weights {
   }
 };
 
-/// The number format of activations in products: f32, bf16 or int8.
+/// The number format of activations in products: f32, bf16, f16 or int8. F16 weights go with f16 and BF16 weights with bf16:
+/// then a GPU's tensor cores multiply them as they are.
 template <class Format>
 struct activations {
   using format = Format;
@@ -60,7 +61,7 @@ struct kv {
 
 namespace precision {
 
-/// What a precision policy must have: weight_formats (a tenon::weights list), activation (f32, bf16 or int8),
+/// What a precision policy must have: weight_formats (a tenon::weights list), activation (f32, bf16, f16 or int8),
 /// key and value (f32, f16 or bf16).
 template <class P>
 concept policy = engine_policy<P> && requires {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "tenon/core/fixed_string.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/policy/slot.hpp"
 #include "tenon/sample/min_p.hpp"
 #include "tenon/sample/stage.hpp"
@@ -35,8 +36,8 @@ struct greedy {
   static constexpr field reads = field::none;
   using custom_params = sampling::custom_params<>;
 
-  static bool picks_best(const auto&) { return true; }
-  static fault apply(candidates& c, const auto&) {
+  TENON_HOST_DEVICE static bool picks_best(const auto&) { return true; }
+  TENON_HOST_DEVICE_TEMPLATE static fault apply(auto& c, const auto&) {
     c.keep_best();
     return fault::none;
   }
@@ -114,15 +115,15 @@ struct chain {
   static constexpr field reads = (field::none | ... | detail::fields_of<Stages>());
   using custom_params = typename detail::join_params<sampling::custom_params<>, Stages...>::type;
 
-  static bool picks_best(const auto& request) {
-    if constexpr (contains(reads, field::temperature) && (detail::keeps_best<Stages>() && ...)) {
+  TENON_HOST_DEVICE static bool picks_best(const auto& request) {
+    if constexpr (best_when_cold) {
       return request.temperature < temperature::greedy_below;
     } else {
       return false;
     }
   }
 
-  static fault apply(candidates& c, const auto& request) {
+  TENON_HOST_DEVICE_TEMPLATE static fault apply(auto& c, const auto& request) {
     fault f = fault::none;
     // Ends at the first fault.
     static_cast<void>(((f = detail::apply_stage<Stages>(c, request), f == fault::none) && ...));
@@ -131,6 +132,10 @@ struct chain {
 
   /// Throws request_error when a stage refuses its parameters.
   static void validate(const auto& request) { (detail::validate_stage<Stages>(request), ...); }
+
+ private:
+  static constexpr bool best_when_cold =
+      contains(reads, field::temperature) && (detail::keeps_best<Stages>() && ...);
 };
 
 /// The orders of other engines, for those of their stages that exist here.

@@ -152,6 +152,28 @@ class candidates {
         bins_));
   }
 
+  /// Keeps the candidates for which keep(id, logit) is true.
+  template <class Keep>
+  void keep_where(Keep keep) {
+    keep_if([&](std::size_t i) { return static_cast<bool>(keep(ids_[i], logits_[i])); });
+  }
+
+  /// Replaces each logit by change(id, logit). -inf drops a candidate; NaN ends the row with fault::nan_logits.
+  template <class Change>
+  void edit(Change change) {
+    const std::span<float> changed = edit_logits();
+    for (std::size_t i = 0; i < size_; ++i) changed[i] = change(ids_[i], changed[i]);
+    if (settle() != fault::none) edited_ = true;  // found again after the stage
+  }
+
+  /// The sum of value(id, logit) over all candidates, in fp64.
+  template <class Value>
+  double sum_of(Value value) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < size_; ++i) sum += value(ids_[i], logits_[i]);
+    return sum;
+  }
+
   /// Candidate numbers ordered by ascending `key(i)`, the lower number first on a tie. Valid until the next
   /// change.
   template <class Key>

@@ -6,7 +6,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/fixed_string.hpp"
-#include "tenon/sample/candidates.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/sample/describe_value.hpp"
 #include "tenon/sample/field.hpp"
 
@@ -18,7 +18,7 @@ struct min_p {
   static constexpr field reads = field::min_p;
   static constexpr bool keeps_best = true;
 
-  static void apply(candidates& c, const auto& request) {
+  TENON_HOST_DEVICE_TEMPLATE static void apply(auto& c, const auto& request) {
     if (request.min_p > 0) c.keep_within(-std::log(static_cast<double>(request.min_p)));
   }
 

@@ -11,20 +11,13 @@
 #include "tenon/sample/candidates.hpp"
 #include "tenon/sample/fault.hpp"
 #include "tenon/sample/params.hpp"
+#include "tenon/sample/result.hpp"
 #include "tenon/sample/scan.hpp"
 
 namespace tenon::sampling {
 
 /// The memory that sampling needs: construct it with the vocabulary's size, keep one per thread.
 using scratch = candidates;
-
-/// A token, or why there is none (then token is -1).
-struct result {
-  token_id token = -1;
-  sampling::fault fault = sampling::fault::none;
-
-  explicit operator bool() const { return fault == sampling::fault::none; }
-};
 
 /// Sampling by a policy (greedy, chain<...>). What comes out depends on the row, the parameters, the seed and
 /// the token's number, and on nothing else. Allocates nothing once the scratch has seen a row as long.

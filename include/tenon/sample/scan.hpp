@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <span>
 
 namespace tenon::sampling {
@@ -99,9 +100,8 @@ inline float exp2_of_negative(float y) {
 /// weights[i] = exp(logits[i] - best). `padded` is a multiple of the lanes; both arrays have that many
 /// elements.
 inline void exponentials(const float* logits, float* weights, std::size_t padded, float best) {
-  constexpr float log2_e = 1.44269504088896340736f;
   for (std::size_t i = 0; i < padded; ++i) {
-    const float y = (logits[i] - best) * log2_e;
+    const float y = (logits[i] - best) * std::numbers::log2e_v<float>;
     weights[i] = y > -127.0f ? y : -127.0f;
   }
   // A loop of its own: in one loop g++ makes a branch of the lower bound, and no SIMD code.

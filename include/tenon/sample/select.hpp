@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "tenon/core/host_device.hpp"
+
 namespace tenon::sampling {
 
 /// A border in a list of logits: those above `logit` are in, and of those equal to it the first `ties`.
@@ -29,14 +31,14 @@ inline constexpr int selection_bits = 11;
 inline constexpr std::size_t selection_bins = std::size_t{1} << selection_bits;
 
 /// An integer that is smaller the higher the value; -0 counts as 0.
-constexpr std::uint32_t rank_of(float value) {
-  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+TENON_HOST_DEVICE constexpr std::uint32_t rank_of(float value) {
+  std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   if (bits == 0x80000000u) bits = 0;
   return (bits & 0x80000000u) != 0 ? bits : 0x7fffffffu - bits;
 }
 
-constexpr float value_of(std::uint32_t rank) {
-  return std::bit_cast<float>((rank & 0x80000000u) != 0 ? rank : 0x7fffffffu - rank);
+TENON_HOST_DEVICE constexpr float value_of(std::uint32_t rank) {
+  return __builtin_bit_cast(float, (rank & 0x80000000u) != 0 ? rank : 0x7fffffffu - rank);
 }
 
 /// How many of `count` elements of equal size `each`, added to `reached`, are needed to reach `target`: at

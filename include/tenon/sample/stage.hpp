@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "tenon/core/host_device.hpp"
 #include "tenon/sample/candidates.hpp"
 #include "tenon/sample/fault.hpp"
 #include "tenon/sample/params.hpp"
@@ -77,8 +78,9 @@ concept sampling_stage = requires {
 namespace detail {
 
 /// Calls `f` with what the stage is due: nothing, its params, or the request.
+TENON_SIDE_UNCHECKED
 template <class Stage, class Request, class F>
-void with_params_of(const Request& request, F&& f) {
+TENON_HOST_DEVICE void with_params_of(const Request& request, F&& f) {
   if constexpr (reads_request<Stage>) {
     f(request);
   } else if constexpr (brings_params<Stage>) {
@@ -88,8 +90,9 @@ void with_params_of(const Request& request, F&& f) {
   }
 }
 
-template <class Stage, class Request>
-fault apply_stage(candidates& c, const Request& request) {
+TENON_SIDE_UNCHECKED
+template <class Stage, class Candidates, class Request>
+TENON_HOST_DEVICE fault apply_stage(Candidates& c, const Request& request) {
   with_params_of<Stage>(request, [&c](const auto&... given) { Stage::apply(c, given...); });
   return c.settle();
 }

@@ -6,7 +6,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/fixed_string.hpp"
-#include "tenon/sample/candidates.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/sample/describe_value.hpp"
 #include "tenon/sample/field.hpp"
 
@@ -19,7 +19,7 @@ struct temperature {
   static constexpr bool keeps_best = true;
   static constexpr float greedy_below = 1e-5f;
 
-  static void apply(candidates& c, const auto& request) {
+  TENON_HOST_DEVICE_TEMPLATE static void apply(auto& c, const auto& request) {
     if (request.temperature < greedy_below) return c.keep_best();
     c.divide_by(request.temperature);
   }

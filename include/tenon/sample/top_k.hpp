@@ -6,7 +6,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/fixed_string.hpp"
-#include "tenon/sample/candidates.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/sample/field.hpp"
 
 namespace tenon::sampling {
@@ -17,7 +17,7 @@ struct top_k {
   static constexpr field reads = field::top_k;
   static constexpr bool keeps_best = true;
 
-  static void apply(candidates& c, const auto& request) {
+  TENON_HOST_DEVICE_TEMPLATE static void apply(auto& c, const auto& request) {
     if (request.top_k > 0) c.keep_top(static_cast<std::size_t>(request.top_k));
   }
 

@@ -4,7 +4,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/fixed_string.hpp"
-#include "tenon/sample/candidates.hpp"
+#include "tenon/core/host_device.hpp"
 #include "tenon/sample/describe_value.hpp"
 #include "tenon/sample/field.hpp"
 
@@ -17,7 +17,7 @@ struct top_p {
   static constexpr field reads = field::top_p;
   static constexpr bool keeps_best = true;
 
-  static void apply(candidates& c, const auto& request) {
+  TENON_HOST_DEVICE_TEMPLATE static void apply(auto& c, const auto& request) {
     if (request.top_p < 1) c.keep_share(static_cast<double>(request.top_p));
   }
 

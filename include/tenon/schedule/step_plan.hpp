@@ -40,7 +40,8 @@ struct step_plan {
 struct step_capacity {
   std::size_t max_batch = 1;   // sequences, and rows that are sampled
   std::size_t max_tokens = 1;  // tokens
-  std::size_t cache_rows = 0;  // positions of all sequences together
+  std::size_t cache_rows = 0;  // rows of the cache, of all sequences together
+  std::size_t context = 0;     // positions of one sequence
 };
 
 }  // namespace tenon

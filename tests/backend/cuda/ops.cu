@@ -1,10 +1,9 @@
-#include "backend/cuda/ops.hpp"
+#include "backend/cuda/device_ops.cuh"
 
 #include <cmath>
 
 #include "tenon/backend/cuda/kernel/argmax.cuh"
 #include "tenon/backend/cuda/kernel/embed.cuh"
-#include "tenon/backend/cuda/kernel/matmul_int8.cuh"
 #include "tenon/backend/cuda/kernel/norm.cuh"
 #include "tenon/backend/cuda/kernel/rope.cuh"
 
@@ -34,104 +33,39 @@ template std::vector<float> cuda_embed<q4_0>(std::span<const std::byte>, std::si
 template std::vector<float> cuda_embed<q4_1>(std::span<const std::byte>, std::size_t,
                                              std::span<const token_id>);
 
-namespace {
-
-cuda_activations read(const cuda::activations& x, const cuda::stream& on) {
+cuda_activations read_back(const cuda::activations& x, const cuda::stream& on) {
   return {x.stride(),          x.values().read(on),    x.halves().read(on),
           x.quanta().read(on), x.residuals().read(on), x.refined().read(on),
-          x.scales().read(on), x.sums().read(on)};
+          x.scales().read(on), x.sums().read(on),      x.half_sums().read(on)};
 }
 
-cuda::activations prepared(std::span<const float> x, std::size_t tokens, const cuda::stream& on) {
-  const std::size_t width = x.size() / tokens;
-  const cuda::device_buffer<float> values(x, on);
-  cuda::activations made(tokens, width, {true, true, true}, on);
-  cuda::prepare(on, {values.data(), made.view(), static_cast<int>(width)}, tokens);
+cuda::activations prepared(std::span<const float> x, std::size_t tokens, cuda::activation_forms forms,
+                           const cuda::stream& on) {
+  const std::size_t width = x.size() / tokens, padded = (width + 3) / 4 * 4;
+  std::vector<float> rows(tokens * padded);
+  for (std::size_t i = 0; i < x.size(); ++i) rows[i / width * padded + i % width] = x[i];
+  const cuda::device_buffer<float> values(rows, on);
+  cuda::activations made(tokens, width, forms, on);
+  cuda::prepare(on, {values.data(), made.view(), static_cast<int>(padded)}, tokens);
   on.synchronize();
   return made;
 }
-
-template <class Format>
-cuda::matrix_view matrix(const cuda::device_buffer<std::byte>& packed, std::size_t rows,
-                         std::size_t columns) {
-  return {packed.data(), static_cast<int>(rows), static_cast<int>(cuda::records_of<Format>(columns))};
-}
-
-}  // namespace
 
 cuda_activations cuda_norm(std::span<const float> hidden, std::span<const int> rows, std::size_t tokens,
                            std::span<const float> weight, float epsilon) {
   const cuda::stream on;
   const cuda::device_buffer<float> x(hidden, on), w(weight, on);
   const cuda::device_buffer<int> picked(rows, on);
-  cuda::activations out(tokens, weight.size(), {true, true, true}, on);
+  cuda::activations out(tokens, weight.size(), every_form, on);
   cuda::norm(on, {x.data(), picked.data(), w.data(), out.view(), static_cast<int>(weight.size()), epsilon},
              tokens);
-  return read(out, on);
+  return read_back(out, on);
 }
 
-cuda_activations cuda_prepare(std::span<const float> x, std::size_t tokens) {
+cuda_activations cuda_prepare(std::span<const float> x, std::size_t tokens, bool as_f16) {
   const cuda::stream on;
-  return read(prepared(x, tokens, on), on);
+  return read_back(prepared(x, tokens, {true, !as_f16, true, as_f16}, on), on);
 }
-
-template <class Format>
-std::vector<float> cuda_matmul_int8(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                                    std::span<const float> x, std::size_t tokens) {
-  const cuda::stream on;
-  const cuda::device_buffer<std::byte> weights(packed, on);
-  cuda::activations left = prepared(x, tokens, on);
-  cuda::device_buffer<float> out(tokens * rows);
-  cuda::matmul_int8<Format, cuda::store_product>(on, {{matrix<Format>(weights, rows, columns)},
-                                                      left.view(),
-                                                      static_cast<int>(tokens),
-                                                      {out.data(), static_cast<int>(rows)}});
-  return out.read(on);
-}
-
-template <class Format>
-std::vector<float> cuda_add_matmul_int8(std::span<const std::byte> packed, std::size_t rows,
-                                        std::size_t columns, std::span<const float> x, std::size_t tokens,
-                                        std::span<const float> residual) {
-  const cuda::stream on;
-  const cuda::device_buffer<std::byte> weights(packed, on);
-  cuda::activations left = prepared(x, tokens, on);
-  cuda::device_buffer<float> out(residual, on);
-  cuda::matmul_int8<Format, cuda::add_product>(on, {{matrix<Format>(weights, rows, columns)},
-                                                    left.view(),
-                                                    static_cast<int>(tokens),
-                                                    {out.data(), static_cast<int>(rows)}});
-  return out.read(on);
-}
-
-template <class Format>
-cuda_activations cuda_gate_matmul_int8(std::span<const std::byte> gate, std::span<const std::byte> up,
-                                       std::size_t rows, std::size_t columns, std::span<const float> x,
-                                       std::size_t tokens) {
-  const cuda::stream on;
-  const cuda::device_buffer<std::byte> gates(gate, on), ups(up, on);
-  cuda::activations left = prepared(x, tokens, on), out(tokens, rows, {true, true, true}, on);
-  cuda::matmul_int8<Format, cuda::gate_product>(
-      on, {{matrix<Format>(gates, rows, columns), matrix<Format>(ups, rows, columns)},
-           left.view(),
-           static_cast<int>(tokens),
-           {out.view()}});
-  return read(out, on);
-}
-
-#define INSTANTIATE(format)                                                                                  \
-  template std::vector<float> cuda_matmul_int8<format>(std::span<const std::byte>, std::size_t, std::size_t, \
-                                                       std::span<const float>, std::size_t);                 \
-  template std::vector<float> cuda_add_matmul_int8<format>(std::span<const std::byte>, std::size_t,          \
-                                                           std::size_t, std::span<const float>, std::size_t, \
-                                                           std::span<const float>);                          \
-  template cuda_activations cuda_gate_matmul_int8<format>(std::span<const std::byte>,                        \
-                                                          std::span<const std::byte>, std::size_t,           \
-                                                          std::size_t, std::span<const float>, std::size_t)
-INSTANTIATE(q8_0);
-INSTANTIATE(q4_0);
-INSTANTIATE(q4_1);
-#undef INSTANTIATE
 
 template <class Key, class Value>
 rope_result cuda_rope_append(const rope_case& c, std::span<const float> query_key_value) {
@@ -165,6 +99,7 @@ rope_result cuda_rope_append(const rope_case& c, std::span<const float> query_ke
 template rope_result cuda_rope_append<f32, f32>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<f16, f16>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<f16, bf16>(const rope_case&, std::span<const float>);
+template rope_result cuda_rope_append<e4m3, e4m3>(const rope_case&, std::span<const float>);
 
 std::vector<cuda_choice> cuda_argmax(std::span<const float> logits, std::size_t rows, std::size_t vocabulary,
                                      int times) {

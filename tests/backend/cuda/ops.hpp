@@ -28,6 +28,7 @@ struct cuda_activations {
   std::vector<std::uint8_t> refined;
   std::vector<float> scales;
   std::vector<float> sums;
+  std::vector<float> half_sums;
 };
 
 /// Row i is the norm of row rows[i] of hidden [*, weight.size()]; of row i when there are no rows.
@@ -61,22 +62,8 @@ rope_result cuda_rope_append(const rope_case& c, std::span<const float> query_ke
 
 /// Activations as they go to the device and come back; quantised there from fp32 rows [tokens, width] by the norm's
 /// own store, with the limit that the engine uses for rows.
-cuda_activations cuda_prepare(std::span<const float> x, std::size_t tokens);
-
-/// x [tokens, columns] times matrices [rows, columns]; x as int8.
-template <class Format>
-std::vector<float> cuda_matmul_int8(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                                    std::span<const float> x, std::size_t tokens);
-/// The same, added to `residual` [tokens, rows].
-template <class Format>
-std::vector<float> cuda_add_matmul_int8(std::span<const std::byte> packed, std::size_t rows,
-                                        std::size_t columns, std::span<const float> x, std::size_t tokens,
-                                        std::span<const float> residual);
-/// SiLU(x times gate) * (x times up), in all forms.
-template <class Format>
-cuda_activations cuda_gate_matmul_int8(std::span<const std::byte> gate, std::span<const std::byte> up,
-                                       std::size_t rows, std::size_t columns, std::span<const float> x,
-                                       std::size_t tokens);
+/// The 16-bit form is f16 or bf16.
+cuda_activations cuda_prepare(std::span<const float> x, std::size_t tokens, bool as_f16 = false);
 
 struct cuda_choice {
   token_id token;

@@ -25,8 +25,14 @@ struct packed_matrix {
   std::vector<float> terms;      // magnitudes that a product of them sums, see reference::term_magnitudes
   std::vector<std::byte> bytes;  // for the device
 
-  packed_matrix(std::size_t rows, std::size_t columns, std::uint64_t seed) {
-    const std::vector<float> random = reference::uniform_values(rows * columns, -0.25, 0.25, seed);
+  std::size_t rows;
+  std::size_t columns;
+
+  packed_matrix(std::size_t its_rows, std::size_t its_columns, std::uint64_t seed)
+      : packed_matrix(its_rows, its_columns,
+                      reference::uniform_values(its_rows * its_columns, -0.25, 0.25, seed)) {}
+  packed_matrix(std::size_t its_rows, std::size_t its_columns, std::span<const float> random)
+      : rows(its_rows), columns(its_columns) {
     std::vector<std::vector<std::byte>> file;
     for (std::size_t row = 0; row < rows; ++row) {
       file.push_back(reference::encode_row<Format>(std::span(random).subspan(row * columns, columns)));

@@ -22,12 +22,15 @@ float decoded(std::span<const std::byte> cache, std::size_t i) {
 }
 
 /// What a stored value may differ by from a number that is itself off by `error`: half a step, and half the smallest
-/// step of an fp16 subnormal.
+/// step of a subnormal.
 template <class Format>
 double stored_tolerance(double error, float value) {
   if (std::is_same_v<Format, f32>) return error;
-  const double unit = std::is_same_v<Format, f16> ? reference::unit_f16 : reference::unit_bf16;
-  return error + unit * (std::fabs(static_cast<double>(value)) + error) + 0x1p-25;
+  const double unit = std::is_same_v<Format, f16>    ? reference::unit_f16
+                      : std::is_same_v<Format, bf16> ? reference::unit_bf16
+                                                     : 0x1p-4;
+  const double subnormal = std::is_same_v<Format, e4m3> ? 0x1p-10 : 0x1p-25;
+  return error + unit * (std::fabs(static_cast<double>(value)) + error) + subnormal;
 }
 
 /// Ragged spans at scattered rows: queries, keys, values, and that nothing else was written.
@@ -101,6 +104,7 @@ BOOST_AUTO_TEST_CASE(keys_and_values_are_appended_where_the_view_says_and_querie
   check<f32, f32>(4, 2, 64, 64);
   check<f16, f16>(9, 3, 64, 64);
   check<f16, bf16>(7, 1, 80, 32);
+  check<e4m3, e4m3>(4, 2, 80, 80);
   check<f16, f16>(3, 3, 18, 8);
   check<f32, f32>(2, 1, 128, 128);
   check<f16, bf16>(2, 2, 256, 256);

@@ -17,7 +17,7 @@ constexpr float never = std::numeric_limits<float>::infinity();  // a limit that
 template <class Isa>
 host::activations stored(std::span<const float> group, float limit = never) {
   host::activations made(1, host::group_size, true, true);
-  host::store_group<Isa, false>(made, 0, 0, group.data(), limit);
+  host::store_group<Isa, f32>(made, 0, 0, group.data(), limit);
   return made;
 }
 

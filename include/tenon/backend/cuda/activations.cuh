@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +21,25 @@ __device__ __forceinline__ void store_activations(const activation_view& to, int
   const bool inside = column < to.stride;
   if (to.values != nullptr && inside)
     *reinterpret_cast<float4*>(to.values + at) = make_float4(x[0], x[1], x[2], x[3]);
-  if (to.halves != nullptr && inside) {
-    const auto bits = [&](int i) {
-      return static_cast<std::uint32_t>(__bfloat16_as_ushort(__float2bfloat16_rn(x[i])));
-    };
-    *reinterpret_cast<uint2*>(to.halves + at) = make_uint2(bits(0) | bits(1) << 16, bits(2) | bits(3) << 16);
+  if (to.halves != nullptr) {
+    std::uint32_t bits[4];
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (to.halves_are_f16) {
+        const __half half = __float2half_rn(x[i]);
+        bits[i] = __half_as_ushort(half), sum += __half2float(half);
+      } else {
+        const __nv_bfloat16 half = __float2bfloat16_rn(x[i]);
+        bits[i] = __bfloat16_as_ushort(half), sum += __bfloat162float(half);
+      }
+    }
+    sum = sum_over_lanes<8>(sum);
+    if (inside) {
+      *reinterpret_cast<uint2*>(to.halves + at) =
+          make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
+      if (column % group_size == 0) to.half_sums[at / group_size] = sum;
+    }
   }
   if (to.quanta == nullptr) return;
   float peak = 0, probe = 0;  // the probe becomes NaN where x holds NaN or infinity, else stays 0

@@ -23,6 +23,10 @@ inline constexpr int row_lanes = 4;
 inline constexpr int group_size = 32;
 inline constexpr int chunk_bytes = 16;  // what a lane loads at once
 
+/// What a product takes of a row at a time: four groups, to which activations are padded. Columns of a step.
+inline constexpr int step_groups = 4;
+inline constexpr int step_columns = step_groups * group_size;
+
 /// For each weight format:
 /// - group_words: words of one lane for one group
 /// - record_groups: groups in a record
@@ -41,6 +45,12 @@ struct weight_layout {
   static constexpr int scale_bytes = is_scalar ? 0 : has_minimum ? 4 : 2;
   static constexpr int scales_at = chunks * tile_rows * row_lanes * chunk_bytes;
   static constexpr int record_bytes = scales_at + tile_rows * record_groups * scale_bytes;
+
+  /// A lane's words and chunks of a step, and the bytes from one step to the next. The chunks of a step follow each
+  /// other in every format.
+  static constexpr int step_words = step_groups * group_words;
+  static constexpr int step_chunks = step_words * 4 / chunk_bytes;
+  static constexpr int step_bytes = record_bytes * (step_groups / record_groups);
 
   /// Where word `word` (of group_words) of a lane lies in a record.
   TENON_HOST_DEVICE static constexpr int word_at(int row, int lane, int group, int word) {
@@ -65,7 +75,7 @@ struct weight_layout {
 
 /// Records from one tile to the next, for rows of `columns` values.
 template <class Format>
-constexpr std::size_t records_of(std::size_t columns) {
+TENON_HOST_DEVICE constexpr std::size_t records_of(std::size_t columns) {
   constexpr std::size_t values = weight_layout<Format>::record_groups * group_size;
   return (columns + values - 1) / values;
 }
@@ -77,6 +87,15 @@ constexpr std::size_t matrix_bytes(std::size_t rows, std::size_t columns) {
   return tiles_of(rows) * records_of<Format>(columns) *
          static_cast<std::size_t>(weight_layout<Format>::record_bytes);
 }
+
+/// Weights [rows, columns] on the device, as kernels see them.
+struct matrix_view {
+  const std::byte* records;
+  int rows;
+  int columns;
+  TENON_HOST_DEVICE constexpr int groups() const { return (columns + group_size - 1) / group_size; }
+  TENON_HOST_DEVICE constexpr int steps() const { return (columns + step_columns - 1) / step_columns; }
+};
 
 /// Gathers a tile's records from the file's rows. `rows` are the first bytes of its 8 rows, null for rows that the matrix
 /// does not have; what is beyond `columns` becomes zeros. `out` holds records_of<Format>(columns) records.

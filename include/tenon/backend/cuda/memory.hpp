@@ -57,6 +57,11 @@ class device_buffer {
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
 
+  /// Makes all bits zero, for what comes later on the stream.
+  void zero(const stream& on) {
+    if (size_ != 0) check(cudaMemsetAsync(data(), 0, bytes(), on.get()), "cudaMemsetAsync");
+  }
+
   /// The values on the host, after all that the stream does to them.
   std::vector<T> read(const stream& after) const {
     std::vector<T> values(size_);

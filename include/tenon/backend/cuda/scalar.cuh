@@ -3,6 +3,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 
@@ -17,6 +18,8 @@ __device__ __forceinline__ std::uint32_t scalar_bits(float x) {
     return __float_as_uint(x);
   } else if constexpr (Format::gguf_type == f16::gguf_type) {
     return __half_as_ushort(__float2half_rn(x));
+  } else if constexpr (Format::gguf_type == e4m3::gguf_type) {
+    return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
   } else {
     return __bfloat16_as_ushort(__float2bfloat16_rn(x));
   }
@@ -27,6 +30,9 @@ template <scalar_format Format>
 __device__ __forceinline__ void store_pair(std::byte* to, float a, float b) {
   if constexpr (Format::block_bytes == 4) {
     *reinterpret_cast<float2*>(to) = make_float2(a, b);
+  } else if constexpr (Format::block_bytes == 1) {
+    *reinterpret_cast<std::uint16_t*>(to) =
+        static_cast<std::uint16_t>(scalar_bits<Format>(a) | scalar_bits<Format>(b) << 8);
   } else {
     *reinterpret_cast<std::uint32_t*>(to) = scalar_bits<Format>(a) | scalar_bits<Format>(b) << 16;
   }

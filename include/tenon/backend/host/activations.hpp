@@ -1,15 +1,17 @@
 // The left side of a product: one row for each token, in the number format that the kernels of a weight
-// format read. fp32 rows serve fp32 and bf16 products (for bf16 the values are rounded), int8 rows the
-// integer dot product.
+// format read. fp32 rows serve fp32, bf16 and f16 products (for the last two the values are rounded), int8 rows
+// the integer dot product.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tenon/backend/host/panel.hpp"
 #include "tenon/backend/host/simd/simd.hpp"
 #include "tenon/core/buffer.hpp"
+#include "tenon/format/all.hpp"
 
 namespace tenon::host {
 
@@ -123,13 +125,25 @@ void store_int8_group(activations& to, std::size_t token, std::size_t group, con
   to.totals[at] = total;
 }
 
-/// Writes group `group` of a token's row from 32 values; the int8 form is refined if one of them is larger
-/// than `limit`.
-template <class Isa, bool RoundToBf16>
+/// The fp32 value that an activation of a kind stands for: rounded where that kind has 16 bits.
+template <class Activation>
+constexpr float rounded_to(float x) {
+  if constexpr (std::is_same_v<Activation, bf16>) {
+    return bfloat_to_float(float_to_bfloat(x));
+  } else if constexpr (std::is_same_v<Activation, f16>) {
+    return half_to_float(float_to_half(x));
+  } else {
+    return x;
+  }
+}
+
+/// Writes group `group` of a token's row from 32 values, fp32 rows rounded to what the activations of the policy are; the
+/// int8 form is refined if one of them is larger than `limit`.
+template <class Isa, class Activation>
 void store_group(activations& to, std::size_t token, std::size_t group, const float* x, float limit) {
   if (to.as_float()) {
     float* out = to.values.data() + token * to.stride + group * group_size;
-    for (int i = 0; i < group_size; ++i) out[i] = RoundToBf16 ? bfloat_to_float(float_to_bfloat(x[i])) : x[i];
+    for (int i = 0; i < group_size; ++i) out[i] = rounded_to<Activation>(x[i]);
   }
   if (to.as_bf16()) {
     std::uint16_t* out = to.halves.data() + token * to.stride + group * group_size;

@@ -72,8 +72,8 @@ template <class Isa, weight_format Format>
 void decode_matrix_row(const matrix& from, std::size_t row, float* values) {
   const std::uint8_t* panel = from.panel(row / panel_rows);
   for (std::size_t k = 0; k < from.columns; ++k) {
-    values[k] = panel_layout<Isa, Format>::value(panel + k / group_size * from.group_bytes,
-                                                 row % panel_rows, k % group_size);
+    values[k] = panel_layout<Isa, Format>::value(panel + k / group_size * from.group_bytes, row % panel_rows,
+                                                 k % group_size);
   }
 }
 

@@ -21,7 +21,6 @@ namespace tenon::host {
 template <class Isa, precision::policy Precision, cache::layout_view View, class Heads>
 class ops {
   using product = products<Isa, typename Precision::weight_formats, typename Precision::activation>;
-  static constexpr bool round_to_bf16 = product::round_to_bf16;
 
  public:
   using store = kv_store<typename Precision::key, typename Precision::value>;
@@ -46,13 +45,13 @@ class ops {
                       workspace_.sines.data());
   }
   void norm(const buffer<float>& hidden, const buffer<float>& weight, float epsilon, activations& normed) {
-    host::norm<Isa, round_to_bf16>(context_, hidden.data(), plan_.tokens.size(),
-                                   {weight.data(), weight.size()}, epsilon, normed);
+    host::norm<Isa, typename Precision::activation>(context_, hidden.data(), plan_.tokens.size(),
+                                                    {weight.data(), weight.size()}, epsilon, normed);
   }
   void norm_sampled(const buffer<float>& hidden, const buffer<float>& weight, float epsilon,
                     activations& normed) {
-    host::norm_rows<Isa, round_to_bf16>(context_, hidden.data(), plan_.sampled_rows,
-                                        {weight.data(), weight.size()}, epsilon, normed);
+    host::norm_rows<Isa, typename Precision::activation>(context_, hidden.data(), plan_.sampled_rows,
+                                                         {weight.data(), weight.size()}, epsilon, normed);
   }
   void project_query_key_value(const activations& x, const matrix& query, const matrix& key,
                                const matrix& value, buffer<float>& out) {
@@ -66,11 +65,16 @@ class ops {
   void attention(std::size_t layer, const buffer<float>& query_key_value, activations& attended) {
     float* results = workspace_.attention_results.data();
     host::attention<Isa>(context_, plan_, views_, heads_, layer, query_key_value.data(), cache_, results);
-    prepare<Isa, round_to_bf16>(context_, results, plan_.tokens.size(), heads_.heads * heads_.head_dim,
-                                attended);
+    prepare<Isa, typename Precision::activation>(context_, results, plan_.tokens.size(),
+                                                 heads_.heads * heads_.head_dim, attended);
   }
   void project_and_add(const activations& x, const matrix& weights, buffer<float>& hidden) {
     product::add(context_, weights, x, plan_.tokens.size(), hidden.data());
+  }
+  void project_add_and_norm(const activations& x, const matrix& weights, buffer<float>& hidden,
+                            const buffer<float>& norm_weight, float epsilon, activations& normed) {
+    project_and_add(x, weights, hidden);
+    norm(hidden, norm_weight, epsilon, normed);
   }
   void gated_feed_forward(const activations& x, const matrix& gate, const matrix& up, activations& gated) {
     product::swiglu(context_, gate, up, x, plan_.tokens.size(), gated);

@@ -9,8 +9,11 @@
 
 #include "tenon/backend/host/load.hpp"
 #include "tenon/backend/host/ops.hpp"
+#include "tenon/engine/options.hpp"
 #include "tenon/model/llama.hpp"
 #include "tenon/model/llama_forward.hpp"
+#include "tenon/sample/row.hpp"
+#include "tenon/sample/sampler.hpp"
 
 namespace tenon::host {
 
@@ -36,44 +39,49 @@ class runtime {
   using formats = typename Precision::weight_formats;
 
  public:
-  /// `threads` 0 means one for each processor.
-  explicit runtime(int threads)
+  /// Starts the thread team.
+  explicit runtime(const engine_options& options)
       : team_(std::make_unique<thread_team>(
-            threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()))),
+            options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency()))),
         scratch_(static_cast<std::size_t>(team_->size())) {}
 
-  void load(const io::gguf_file& file, const model::description& description,
-            const progress_callback& progress) {
+  /// Loads the weights, and allocates cache and workspace for steps of this capacity. `tokens` is the size of
+  /// the tokenizer's vocabulary, which may be smaller than the model's. Throws load_error.
+  void load(const io::gguf_file& file, const model::description& description, const step_capacity& capacity,
+            std::size_t tokens, const progress_callback& progress) {
     description_ = description;
+    tokens_ = tokens;
     const model::llama_tensors tensors(file, description.shape);
     weights_ = load_llama<Isa, formats>(file, tensors, *team_, progress);
     if constexpr (!Model::has_fixed_shape) {
       const model::shape& s = description.shape;
       heads_ = {s.heads, s.kv_heads, s.head_dim, s.rotated};
     }
-  }
-
-  void allocate(const step_capacity& capacity) {
     const model::shape& s = description_.shape;
     workspace_ = workspace(s, forms(), capacity.max_tokens, capacity.max_batch);
     cache_ = typename step_ops::store(s.layers, s.kv_heads, capacity.cache_rows, s.head_dim);
     for (thread_scratch& scratch : scratch_) scratch.attention = buffer<float>(attention_scratch(heads_));
+    for (int i = 0; i < team_->size(); ++i) candidates_.emplace_back(tokens);
   }
 
-  /// Runs the plan; then calls `sample(i, logits)` for each sampled row, spread over the team's threads.
-  template <class Sample>
-  void step(const step_plan& plan, std::span<const View> views, Sample&& sample) {
+  /// Runs the plan and draws a token for each of its sampled rows: choices[i] for rows[i].
+  template <class Sampling>
+  void step(const step_plan& plan, std::span<const View> views, std::span<const sampling::row<Sampling>> rows,
+            std::span<sampling::result> choices) {
     team_->run([&](team_member& member) {
-      thread_scratch& scratch = scratch_[static_cast<std::size_t>(member.rank())];
-      step_ops bound({member, scratch}, workspace_, cache_, plan, views, heads_,
-                     description_.constants.rope_base);
-      model::llama_forward(bound, weights_, description_.constants.norm_epsilon);
-      const std::size_t vocabulary = description_.shape.vocabulary;
-      member.for_each(plan.sampled_rows.size(), [&](std::size_t i) {
-        sample(i, std::span<const float>(workspace_.logits.data() + i * vocabulary, vocabulary),
-               member.rank());
+      forward(member, plan, views);
+      member.for_each(rows.size(), [&](std::size_t i) {
+        const float* logits = workspace_.logits.data() + i * description_.shape.vocabulary;
+        choices[i] = draw({logits, tokens_}, rows[i], candidates_[static_cast<std::size_t>(member.rank())]);
       });
     });
+  }
+
+  /// Runs the plan; returns the logits of its sampled rows, [rows, vocabulary of the model], which are valid
+  /// until the next step.
+  std::span<const float> logits(const step_plan& plan, std::span<const View> views) {
+    team_->run([&](team_member& member) { forward(member, plan, views); });
+    return {workspace_.logits.data(), plan.sampled_rows.size() * description_.shape.vocabulary};
   }
 
   /// Bytes for a file's weights, a cache and a workspace, before anything is loaded. Throws load_error for a
@@ -82,7 +90,7 @@ class runtime {
     std::size_t bytes = 0;
     const model::llama_tensors tensors(file, description.shape);  // the loop would not keep a temporary alive
     for (const model::tensor_use& use : tensors.uses()) {
-      detail::check_format<formats>(file, use);
+      backend::check_format<formats>(file, use);
       if (use.rows == 0) bytes += use.columns * sizeof(float);
       formats::visit(use.tensor->type, [&]<class Format>() {
         if (use.rows != 0) bytes += matrix::bytes_of<Isa, Format>(use.rows, use.columns);
@@ -109,6 +117,25 @@ class runtime {
   std::size_t cache_bytes() const { return cache_.bytes(); }
 
  private:
+  void forward(team_member& member, const step_plan& plan, std::span<const View> views) {
+    thread_scratch& scratch = scratch_[static_cast<std::size_t>(member.rank())];
+    step_ops bound({member, scratch}, workspace_, cache_, plan, views, heads_,
+                   description_.constants.rope_base);
+    model::llama_forward(bound, weights_, description_.constants.norm_epsilon);
+  }
+
+  /// What a stage throws ends its request: an exception that left a thread would end the program.
+  template <class Sampling>
+  static sampling::result draw(std::span<const float> logits, const sampling::row<Sampling>& row,
+                               sampling::scratch& candidates) noexcept {
+    try {
+      return sampling::sampler<Sampling>::sample(logits, *row.request, row.seed, row.token_index, candidates,
+                                                 row.banned);
+    } catch (...) {
+      return {-1, sampling::fault::stage_threw};
+    }
+  }
+
   workspace_forms forms() const {
     workspace_forms all;
     all.sampled = form(weights_.output());
@@ -133,7 +160,9 @@ class runtime {
 
   std::unique_ptr<thread_team> team_;
   std::vector<thread_scratch> scratch_;
+  std::vector<sampling::scratch> candidates_;  // one for each thread
   model::description description_;
+  std::size_t tokens_ = 0;  // of the tokenizer; logits behind belong to no token
   llama_weights weights_;
   heads_type heads_;
   workspace workspace_;

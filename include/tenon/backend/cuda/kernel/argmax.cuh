@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/backend/cuda/kernel/sample/ban.cuh"
 #include "tenon/backend/cuda/launch.cuh"
 #include "tenon/backend/cuda/memory.hpp"
 #include "tenon/backend/cuda/warp.cuh"
@@ -45,6 +46,7 @@ __device__ __forceinline__ best_logit best_over_lanes(best_logit best) {
 
 }  // namespace detail
 
+template <class Bans>
 struct argmax_parameters {
   const float* logits;          // [rows, stride], 16-byte aligned
   int stride;                   // a multiple of 4
@@ -52,12 +54,13 @@ struct argmax_parameters {
   detail::best_logit* partial;  // [rows, blocks]
   unsigned* arrived;            // [rows], zeros before and after
   chosen_token* chosen;         // [rows]
+  Bans bans;
 };
 
 /// Several blocks a row, so that one row keeps the device busy; the last to arrive joins what all have found. Any order
 /// gives the same answer, as there is one best.
-template <int Threads, int Loads>
-__global__ void __launch_bounds__(Threads) argmax_kernel(const __grid_constant__ argmax_parameters p) {
+template <int Threads, int Loads, class Bans>
+__global__ void __launch_bounds__(Threads) argmax_kernel(const __grid_constant__ argmax_parameters<Bans> p) {
   using detail::best_logit;
   __shared__ best_logit of_warps[Threads / warp_lanes];
   __shared__ bool is_last;
@@ -81,9 +84,11 @@ __global__ void __launch_bounds__(Threads) argmax_kernel(const __grid_constant__
     if (first >= p.vocabulary) continue;
     const float4 four = __ldcs(reinterpret_cast<const float4*>(row + first));
     const float values[4] = {four.x, four.y, four.z, four.w};
+    float allowed[4] = {four.x, four.y, four.z, four.w};
+    p.bans.apply(blockIdx.y, first, allowed);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (first + i < p.vocabulary) best.take({values[i], first + i, values[i] != values[i]});
+      if (first + i < p.vocabulary) best.take({allowed[i], first + i, values[i] != values[i]});
     }
   }
   best = over_block(best);
@@ -116,23 +121,40 @@ class argmax {
  public:
   argmax(std::size_t rows, std::size_t vocabulary, const stream& on)
       : partial_(rows * blocks_for(vocabulary)), arrived_(rows) {
-    check(cudaMemsetAsync(arrived_.data(), 0, arrived_.bytes(), on.get()), "cudaMemsetAsync");
+    arrived_.zero(on);
   }
 
   /// chosen [rows]; logits [rows, stride] with stride a multiple of 4.
   void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows,
            std::size_t vocabulary, chosen_token* chosen) {
-    launch(argmax_kernel<threads, loads>, "argmax_kernel",
-           {dim3(static_cast<unsigned>(blocks_for(vocabulary)), static_cast<unsigned>(rows)), dim3(threads)},
-           on,
-           {logits, static_cast<int>(stride), static_cast<int>(vocabulary), partial_.data(), arrived_.data(),
-            chosen});
+    run_without(detail::no_bans{}, on, logits, stride, rows, vocabulary, chosen);
+  }
+  /// The same without the tokens that each row's request bans; requests [rows], in device memory.
+  template <class Policy>
+  void run(const stream& on, const float* logits, std::size_t stride, std::size_t rows,
+           std::size_t vocabulary, const row_request<Policy>* requests, chosen_token* chosen) {
+    run_without(detail::request_bans<Policy>{requests}, on, logits, stride, rows, vocabulary, chosen);
+  }
+
+  /// Bytes of device memory that one owns.
+  static constexpr std::size_t bytes(std::size_t rows, std::size_t vocabulary) {
+    return rows * (blocks_for(vocabulary) * sizeof(detail::best_logit) + sizeof(unsigned));
   }
 
  private:
   static constexpr int threads = 256, loads = 4;
   static constexpr std::size_t blocks_for(std::size_t vocabulary) {
     return (vocabulary + threads * loads * 4 - 1) / (threads * loads * 4);
+  }
+
+  template <class Bans>
+  void run_without(const Bans& bans, const stream& on, const float* logits, std::size_t stride,
+                   std::size_t rows, std::size_t vocabulary, chosen_token* chosen) {
+    launch(argmax_kernel<threads, loads, Bans>, "argmax_kernel",
+           {dim3(static_cast<unsigned>(blocks_for(vocabulary)), static_cast<unsigned>(rows)), dim3(threads)},
+           on,
+           {logits, static_cast<int>(stride), static_cast<int>(vocabulary), partial_.data(), arrived_.data(),
+            chosen, bans});
   }
 
   device_buffer<detail::best_logit> partial_;

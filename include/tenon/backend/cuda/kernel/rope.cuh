@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/backend/cuda/cache_view.hpp"
 #include "tenon/backend/cuda/launch.cuh"
 #include "tenon/backend/cuda/scalar.cuh"
 
@@ -36,20 +37,12 @@ inline void rope_angles(const stream& on, const rope_angle_parameters& p, std::s
          {dim3(static_cast<unsigned>(tokens)), dim3(threads)}, on, p);
 }
 
-/// Keys and values of one layer: [kv_heads, rows, stride] of a scalar format each.
-struct cache_view {
-  std::byte* keys;
-  std::byte* values;
-  std::size_t rows;
-  int stride;  // values from one row to the next, a multiple of 8
-};
-
 template <class View>
 struct rope_append_parameters {
   float* query_key_value;  // [tokens, (heads + 2 kv_heads) * head_dim]
   const float2* angles;    // [tokens, rotated / 2]
   const int* positions;    // [tokens]
-  const int* span_of;      // [tokens]
+  const int* span_of;      // [tokens]; -1: of no sequence, nothing is done
   const View* views;       // [spans], where a sequence's rows lie in the cache
   cache_view cache;
   int heads;
@@ -65,6 +58,7 @@ template <class Key, class Value, class View, int Threads>
 __global__ void __launch_bounds__(Threads)
     rope_append_kernel(const __grid_constant__ rope_append_parameters<View> p) {
   const std::size_t token = blockIdx.x;
+  if (p.span_of[token] < 0) return;
   const int half = p.head_dim / 2, pairs = p.rotated / 2;
   const std::size_t row = p.views[p.span_of[token]].row(static_cast<std::size_t>(p.positions[token]));
   auto* values = reinterpret_cast<float2*>(

@@ -18,7 +18,7 @@
 namespace tenon::host {
 
 /// The number formats of activations, as kernels see them. The policy `activations<bf16>` is as_bf16 where
-/// the instruction set multiplies bf16, and elsewhere as_float on rounded values.
+/// the instruction set multiplies bf16, and elsewhere as_float on rounded values, as `activations<f16>` always is.
 struct as_float {};
 struct as_int8 {};
 struct as_bf16 {};

@@ -16,7 +16,8 @@
 namespace tenon::host {
 
 /// The form in which a product with a weight format reads activations: int8 for block formats when the policy
-/// says so, bf16 where it says so and the instruction set has it, else fp32.
+/// says so, bf16 where it says so and the instruction set has it, else fp32, on values rounded to bf16 or f16 where
+/// the policy says so.
 template <class Isa, class Format, class Activation>
 using form_of = std::conditional_t<
     std::is_same_v<Activation, int8> && !scalar_format<Format>, as_int8,
@@ -72,7 +73,6 @@ template <class Isa, class Format, class Form>
 template <class Isa, class WeightFormats, class Activation>
 struct products {
   using v = simd<Isa>;
-  static constexpr bool round_to_bf16 = std::is_same_v<Activation, bf16>;
 
   /// The product of any matrix with tokens [token, token + count): sums[count][32].
   static void panel(const matrix& weights, std::size_t panel, const activations& x, std::size_t token,
@@ -137,7 +137,7 @@ struct products {
       for (std::size_t t = 0; t < count; ++t) {
         const float* group = gates + t * panel_rows;
         const float limit = refinement_limit(sum_of_squares<Isa>(group), group_size);
-        store_group<Isa, round_to_bf16>(out, token + t, index, group, limit);
+        store_group<Isa, Activation>(out, token + t, index, group, limit);
       }
     });
   }

@@ -26,7 +26,7 @@ void embed(op_context context, const matrix& embedding, std::span<const token_id
 }
 
 /// out = x / sqrt(mean(x^2) + epsilon) * weight for one row of weight.size() values.
-template <class Isa, bool RoundToBf16>
+template <class Isa, class Activation>
 void norm_row(const float* x, std::span<const float> weight, float epsilon, activations& out,
               std::size_t token) {
   using v = simd<Isa>;
@@ -49,30 +49,30 @@ void norm_row(const float* x, std::span<const float> weight, float epsilon, acti
     alignas(64) float group[group_size] = {};
     for (std::size_t i = 0; i < group_size && first + i < width; ++i)
       group[i] = x[first + i] * factor * weight[first + i];
-    store_group<Isa, RoundToBf16>(out, token, first / group_size, group, limit);
+    store_group<Isa, Activation>(out, token, first / group_size, group, limit);
   }
 }
 
 /// Row i of out is the norm of row rows[i] of x [*, width].
-template <class Isa, bool RoundToBf16>
+template <class Isa, class Activation>
 void norm_rows(op_context context, const float* x, std::span<const std::size_t> rows,
                std::span<const float> weight, float epsilon, activations& out) {
   context.member.for_each(rows.size(), [&](std::size_t i) {
-    norm_row<Isa, RoundToBf16>(x + rows[i] * weight.size(), weight, epsilon, out, i);
+    norm_row<Isa, Activation>(x + rows[i] * weight.size(), weight, epsilon, out, i);
   });
 }
 
 /// Row i of out is the norm of row i of x [tokens, width].
-template <class Isa, bool RoundToBf16>
+template <class Isa, class Activation>
 void norm(op_context context, const float* x, std::size_t tokens, std::span<const float> weight,
           float epsilon, activations& out) {
   context.member.for_each(tokens, [&](std::size_t i) {
-    norm_row<Isa, RoundToBf16>(x + i * weight.size(), weight, epsilon, out, i);
+    norm_row<Isa, Activation>(x + i * weight.size(), weight, epsilon, out, i);
   });
 }
 
 /// out = x [tokens, width] in the form that a product reads.
-template <class Isa, bool RoundToBf16>
+template <class Isa, class Activation>
 void prepare(op_context context, const float* x, std::size_t tokens, std::size_t width, activations& out) {
   context.member.for_each(tokens, [&](std::size_t t) {
     const auto for_groups = [&](auto&& work) {
@@ -87,7 +87,7 @@ void prepare(op_context context, const float* x, std::size_t tokens, std::size_t
     for_groups([&](std::size_t, const float* group) { squares += sum_of_squares<Isa>(group); });
     const float limit = refinement_limit(squares, width);
     for_groups([&](std::size_t index, const float* group) {
-      store_group<Isa, RoundToBf16>(out, t, index, group, limit);
+      store_group<Isa, Activation>(out, t, index, group, limit);
     });
   });
 }

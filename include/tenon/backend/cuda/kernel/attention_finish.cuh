@@ -1,0 +1,43 @@
+// The end of attention: the last block that adds to some tokens' rows writes them in the forms that the next product reads.
+#pragma once
+
+#include "tenon/backend/cuda/kernel/attention_parameters.cuh"
+#include "tenon/backend/cuda/kernel/norm.cuh"
+
+namespace tenon::cuda::detail {
+
+/// Whether all `expected` blocks have arrived, this one as the last; then what they wrote before can be read (past the
+/// first-level cache), and the counter is zero again. All threads call it together.
+__device__ __forceinline__ bool is_last_to_arrive(unsigned* arrived, int expected) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    is_last = atomicAdd(arrived, 1u) == static_cast<unsigned>(expected) - 1;
+    if (is_last) *arrived = 0;
+  }
+  __syncthreads();
+  const bool last = is_last;
+  __threadfence();
+  __syncthreads();  // before another call writes it
+  return last;
+}
+
+/// Called by the `blocks` blocks that write to workspace.rows of tokens [first, first + tokens) when they have done so.
+template <int Threads, class View>
+__device__ __forceinline__ void finish_rows(const attention_parameters<View>& p, int first, int tokens,
+                                            int blocks) {
+  if (!is_last_to_arrive(p.workspace.heads_arrived + first, blocks)) return;
+  __shared__ float of_warps[Threads / warp_lanes];
+  const int width = p.heads * p.head_dim;
+  for (int token = first; token < first + tokens; ++token) {
+    const float* row = p.workspace.rows + static_cast<std::size_t>(token) * static_cast<std::size_t>(width);
+    const auto values = [&](int column) {
+      return column < width ? __ldcg(reinterpret_cast<const float4*>(row + column)) : make_float4(0, 0, 0, 0);
+    };
+    prepare_row<Threads>(values, width, p.out, token, of_warps);
+    __syncthreads();  // of_warps has been read
+  }
+}
+
+}  // namespace tenon::cuda::detail

@@ -1,0 +1,278 @@
+// The bodies of basic_engine's functions; see basic_engine.hpp for what they do.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/engine/basic_engine.hpp"
+
+namespace tenon {
+
+template <class... Ps>
+basic_engine<Ps...>::basic_engine(basic_engine&&) noexcept = default;
+template <class... Ps>
+basic_engine<Ps...>& basic_engine<Ps...>::operator=(basic_engine&&) noexcept = default;
+template <class... Ps>
+basic_engine<Ps...>::~basic_engine() = default;
+
+template <class... Ps>
+[[gnu::cold]] basic_engine<Ps...> basic_engine<Ps...>::load(const std::string& file,
+                                                            const engine_options& options) {
+  return basic_engine(io::gguf_file::open(file), options);
+}
+
+template <class... Ps>
+[[gnu::cold]] basic_engine<Ps...> basic_engine<Ps...>::load(std::span<const std::byte> bytes,
+                                                            const engine_options& options) {
+  return basic_engine(io::gguf_file::parse(bytes), options);
+}
+
+template <class... Ps>
+[[gnu::cold]] memory_plan basic_engine<Ps...>::plan(const io::gguf_file& file,
+                                                    const engine_options& options) {
+  const model::description description = describe(file);
+  const engine_capacity size = capacity_for<batching_policy, cache_manager>(description.shape, options);
+  return {runtime::weight_bytes(file, description), runtime::cache_bytes(description, size.step),
+          runtime::workspace_bytes(file, description, size.step), size.max_batch, size.context};
+}
+
+template <class... Ps>
+[[gnu::cold]] basic_engine<Ps...>::basic_engine(const io::gguf_file& file, const engine_options& options)
+    : description_(describe(file)),
+      tokenizer_(text::tokenizer::from_gguf(file)),
+      size_(capacity_for<batching_policy, cache_manager>(description_.shape, options)),
+      cache_({size_.max_batch, size_.context}),
+      scheduler_(size_.max_batch, size_.step.max_tokens),
+      runtime_(options) {
+  if (tokenizer_.size() > description_.shape.vocabulary) {
+    throw file.fault(0, concat("there are ", tokenizer_.size(), " tokens, but the embedding matrix has ",
+                               description_.shape.vocabulary, " rows; convert the model again"));
+  }
+  try {
+    chat_ = text::chat_template::from_gguf(file);
+  } catch (const load_error& fault) {  // a model without one can still complete text
+    chat_fault_ = fault;
+  }
+  limits_ = {size_.context, tokenizer_.size(), longest_token(tokenizer_)};
+  runtime_.load(file, description_, size_.step, tokenizer_.size(), options.progress);
+  views_.reserve(size_.max_batch);
+  sampled_.reserve(size_.max_batch);
+  rows_.reserve(size_.max_batch);
+  choices_.resize(size_.max_batch);
+  ended_.reserve(size_.max_batch);
+}
+
+template <class... Ps>
+[[gnu::cold]] model::description basic_engine<Ps...>::describe(const io::gguf_file& file) {
+  model::description read = model::describe_llama(file);
+  if constexpr (model_policy::has_fixed_shape) {
+    const std::string difference = model::difference(read.shape, model_policy::shape);
+    if (!difference.empty()) {
+      throw file.fault(0, concat("the model does not have the engine's fixed shape: ", difference,
+                                 "; build an engine for this file, or one without fixed_shape"));
+    }
+  }
+  return read;
+}
+
+// -- requests --
+
+template <class... Ps>
+request_id basic_engine<Ps...>::submit(std::string_view prompt, params request, request_callbacks callbacks) {
+  const auto arrival = measure::clock::now();
+  return add(prompt_tokens(prompt), std::move(request), std::move(callbacks), arrival);
+}
+
+template <class... Ps>
+request_id basic_engine<Ps...>::submit(std::span<const token_id> prompt, params request,
+                                       request_callbacks callbacks) {
+  return add({prompt.begin(), prompt.end()}, std::move(request), std::move(callbacks), measure::clock::now());
+}
+
+template <class... Ps>
+std::vector<token_id> basic_engine<Ps...>::prompt_tokens(std::string_view prompt,
+                                                         text::special_tokens special) const {
+  std::vector<token_id> tokens = tokenizer_.encode(prompt, special);
+  if (tokenizer_.adds_bos() && tokenizer_.bos()) tokens.insert(tokens.begin(), *tokenizer_.bos());
+  return tokens;
+}
+
+template <class... Ps>
+std::vector<token_id> basic_engine<Ps...>::chat_tokens(std::span<const text::message> messages) const {
+  if (!chat_) throw *chat_fault_;
+  return chat_->encode(tokenizer_, messages, true);
+}
+
+template <class... Ps>
+[[gnu::cold]] request_id basic_engine<Ps...>::add(std::vector<token_id> prompt, params request,
+                                                  request_callbacks callbacks,
+                                                  measure::clock::time_point arrival) {
+  auto made = admit(limits_, tokenizer_, std::move(prompt), std::move(request), std::move(callbacks));
+  made->times.arrival = arrival;
+  made->sequence.id = ++last_id_;
+  active& placed = *requests_.emplace(last_id_, std::move(made)).first->second;
+  scheduler_.add(placed.sequence);
+  return last_id_;
+}
+
+template <class... Ps>
+typename basic_engine<Ps...>::active* basic_engine<Ps...>::find(request_id id) {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : found->second.get();
+}
+
+template <class... Ps>
+void basic_engine<Ps...>::cancel(request_id id) {
+  if (active* request = find(id); request != nullptr && request->finish == finish_reason::none) {
+    request->finish = finish_reason::cancelled;
+    ended_.push_back(request);
+    retire_ended();
+  }
+}
+
+template <class... Ps>
+std::optional<request_result> basic_engine<Ps...>::take(request_id id) {
+  const auto found = results_.find(id);
+  if (found == results_.end()) return std::nullopt;
+  request_result result = std::move(found->second);
+  results_.erase(found);
+  return result;
+}
+
+template <class... Ps>
+generation<basic_engine<Ps...>> basic_engine<Ps...>::generate(std::string_view prompt, params request) {
+  return generate_from(prompt, std::move(request));
+}
+
+template <class... Ps>
+generation<basic_engine<Ps...>> basic_engine<Ps...>::generate(std::span<const token_id> prompt,
+                                                              params request) {
+  return generate_from(prompt, std::move(request));
+}
+
+template <class... Ps>
+template <class Prompt>
+generation<basic_engine<Ps...>> basic_engine<Ps...>::generate_from(Prompt prompt, params request) {
+  return generation<basic_engine>(*this, [&](request_callbacks callbacks) {
+    return submit(prompt, std::move(request), std::move(callbacks));
+  });
+}
+
+// -- the step --
+
+template <class... Ps>
+bool basic_engine<Ps...>::step() {
+  active* refused = nullptr;
+  scheduler_.gather([&](scheduled_sequence& sequence) {
+    active& request = *find(sequence.id);
+    if (!cache_.reserve(sequence.slot, request.limit)) {
+      refused = &request;
+      return false;
+    }
+    request.times.scheduled = measure::clock::now();
+    return true;
+  });
+  if (scheduler_.idle()) return false;
+  if (scheduler_.running() == 0) {  // nothing runs whose end could make room: it would wait for ever
+    fail(*refused, concat("the cache has no room for its ", refused->limit,
+                          " tokens; shorten the prompt or lower max_tokens"));
+    retire_ended();
+    return true;
+  }
+  const step_plan& plan = scheduler_.plan();
+  views_.clear();
+  for (const sequence_span& span : plan.spans) views_.push_back(cache_.view(span.slot));
+  choose_sampled(plan);
+  const std::span<sampling::result> choices(choices_.data(), rows_.size());
+  runtime_.step(plan, std::span<const cache_view>(views_),
+                std::span<const sampling::row<sampling_policy>>(rows_), choices);
+  scheduler_.commit();
+  in_callbacks_ = true;  // which may cancel requests that this loop has yet to come to
+  for (std::size_t i = 0; i < sampled_.size(); ++i) deliver(*sampled_[i], choices[i]);
+  in_callbacks_ = false;
+  retire_ended();
+  return true;
+}
+
+/// The requests whose rows are sampled in this step, in the order of the rows.
+template <class... Ps>
+void basic_engine<Ps...>::choose_sampled(const step_plan& plan) {
+  sampled_.clear();
+  rows_.clear();
+  const auto owners = scheduler_.span_owners();
+  for (const std::size_t row : plan.sampled_rows) {
+    active& request = *find(owners[plan.span_of(row)]->id);
+    sampled_.push_back(&request);
+    rows_.push_back({&request.params, request.seed, request.generated(), request.banned()});
+  }
+}
+
+template <class... Ps>
+void basic_engine<Ps...>::deliver(active& request, const sampling::result& choice) {
+  if (request.finish != finish_reason::none) return;  // cancelled by another request's callback
+  if (!choice) {
+    fail(request, message(choice.fault));
+    return;
+  }
+  request.times.last_token = measure::clock::now();
+  if (request.times.tokens++ == 0) request.times.first_token = request.times.last_token;
+  request.accept(choice.token, tokenizer_);
+  if (request.finish != finish_reason::none) ended_.push_back(&request);
+  if (request.callbacks.on_piece) request.callbacks.on_piece(request.current_piece());
+}
+
+/// Ends a request in an error of its own.
+template <class... Ps>
+[[gnu::cold]] void basic_engine<Ps...>::fail(active& request, std::string_view why) {
+  request.finish = finish_reason::error;
+  request.error = concat("request ", request.sequence.id, ": ", why);
+  ended_.push_back(&request);
+}
+
+/// Callbacks may cancel more, which the loop then comes to.
+template <class... Ps>
+void basic_engine<Ps...>::retire_ended() {
+  if (in_callbacks_) return;
+  in_callbacks_ = true;
+  for (std::size_t i = 0; i < ended_.size(); ++i) retire(*ended_[i]);
+  ended_.clear();
+  in_callbacks_ = false;
+}
+
+/// Takes a request that has ended out of the schedule, and hands out its result.
+template <class... Ps>
+void basic_engine<Ps...>::retire(active& request) {
+  if (scheduler_.remove(request.sequence)) cache_.release(request.sequence.slot);
+  request_result result = request.result(tokenizer_);
+  const auto node = requests_.extract(request.sequence.id);
+  if (request.callbacks.on_finish) {
+    request.callbacks.on_finish(result);
+  } else {
+    results_.emplace(result.id, std::move(result));
+  }
+}
+
+template <class... Ps>
+void basic_engine<Ps...>::score(std::span<const token_id> tokens, const score_callback& each) {
+  if (!idle()) throw request_error("score() needs an idle engine; wait until the requests have ended");
+  limits_.check_prompt(tokens);
+  if (!cache_.reserve(0, tokens.size())) throw request_error("the cache has no room for the tokens to score");
+  const std::size_t rows = size_.max_batch;
+  for (std::size_t first = 0; first < tokens.size(); first += rows) {
+    const std::size_t count = (std::min)(rows, tokens.size() - first);
+    std::vector<std::size_t> positions(count), sampled(count);
+    for (std::size_t i = 0; i < count; ++i) positions[i] = first + i, sampled[i] = i;
+    const sequence_span span{0, 0, first, count};
+    const step_plan plan{tokens.subspan(first, count), positions, {&span, 1}, sampled};
+    const cache_view view = cache_.view(0);
+    const auto logits = runtime_.logits(plan, std::span<const cache_view>(&view, 1));
+    for (std::size_t i = 0; i < count; ++i)
+      each(first + i, logits.subspan(i * description_.shape.vocabulary, tokenizer_.size()));
+  }
+  cache_.release(0);
+}
+
+}  // namespace tenon

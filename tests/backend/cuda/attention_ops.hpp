@@ -1,0 +1,49 @@
+// Attention on the device as a function over host memory; see ops.hpp.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/ops.hpp"
+#include "tenon/schedule/step_plan.hpp"
+
+namespace tenon::test {
+
+/// Options that tests attend with, beside cuda::full_attention.
+struct capped_attention {
+  static constexpr float soft_cap = 2.5f;
+  static constexpr int window = 0;
+};
+struct windowed_attention {
+  static constexpr float soft_cap = 0;
+  static constexpr int window = 37;
+};
+struct capped_window_attention {
+  static constexpr float soft_cap = 2.5f;
+  static constexpr int window = 150;
+};
+
+struct attention_case {
+  int heads, kv_heads, head_dim, stride;
+  std::size_t cache_rows;
+  std::vector<scattered_view> views;  // [spans]
+  std::vector<sequence_span> spans;
+  std::size_t tokens;
+  int splits = 5;  // blocks that share a span's chunks
+  int times = 1;   // with the same memory
+};
+
+/// The result [tokens, heads * head_dim] in all forms; keys and values are [kv_heads, cache_rows, stride].
+template <int HeadSize, class Key, class Value, class Policy>
+cuda_activations cuda_attention(const attention_case& c, std::span<const float> query_key_value,
+                                std::span<const std::byte> keys, std::span<const std::byte> values);
+
+/// The same, captured into a graph with the spans `first` and replayed with the spans of the case.
+template <int HeadSize, class Key, class Value, class Policy>
+cuda_activations cuda_attention_graph(const attention_case& c, std::span<const sequence_span> first,
+                                      std::span<const float> query_key_value, std::span<const std::byte> keys,
+                                      std::span<const std::byte> values);
+
+}  // namespace tenon::test
