@@ -11,7 +11,7 @@
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr unsigned largest = 0x7e, quiet_nan = 0x7f;
+constexpr unsigned largest = 0x7e, not_a_number = 0x7f;
 
 /// The magnitude of a number that is not NaN, by the definition of the format: bias 7, three bits of mantissa.
 double by_definition(unsigned number) {
@@ -29,10 +29,10 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_value_that_its_bits_define) {
     const std::byte block{static_cast<unsigned char>(number)};
     float value = 0;
     tenon::e4m3::decode(&block, &value);
-    if ((number & quiet_nan) == quiet_nan) {
+    if ((number & not_a_number) == not_a_number) {
       BOOST_TEST(std::isnan(value));
     } else {
-      BOOST_TEST(std::fabs(static_cast<double>(value)) == by_definition(number & quiet_nan));
+      BOOST_TEST(std::fabs(static_cast<double>(value)) == by_definition(number & not_a_number));
     }
     BOOST_TEST(std::signbit(value) == (number >= 128));
   }
@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_becomes_the_largest_and_nan_stays_nan) {
     BOOST_TEST(tenon::float_to_e4m3(-value) == (largest | 128));
   }
   for (const std::uint32_t bits : {0x7f800001u, 0x7fc00000u, 0x7fffffffu}) {
-    BOOST_TEST(tenon::float_to_e4m3(std::bit_cast<float>(bits)) == quiet_nan);
-    BOOST_TEST(tenon::float_to_e4m3(std::bit_cast<float>(bits | 0x80000000u)) == (quiet_nan | 128));
+    BOOST_TEST(tenon::float_to_e4m3(std::bit_cast<float>(bits)) == not_a_number);
+    BOOST_TEST(tenon::float_to_e4m3(std::bit_cast<float>(bits | 0x80000000u)) == (not_a_number | 128));
   }
   BOOST_TEST(tenon::float_to_e4m3(std::numeric_limits<float>::denorm_min()) == 0);
 }
