@@ -33,7 +33,7 @@ cache::block_id entry(const manager& m, std::size_t slot, std::size_t block) {
 
 static_assert(cache::bounded<manager> && cache::counts_blocks<manager> && cache::follows_tokens<manager> &&
               cache::forks<manager> && cache::swaps<manager> && cache::copies_blocks<manager> &&
-              cache::has_tables<manager> && !cache::shares_prefixes<manager>);
+              cache::table_view<manager::view_type> && !cache::shares_prefixes<manager>);
 
 BOOST_AUTO_TEST_SUITE(paged)
 
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(rows_are_found_by_the_table_in_any_memory) {
   m.reserve(1, 8);
   m.reserve(0, 16);
   const std::vector<cache::block_id> copied(m.tables().begin(), m.tables().end());
-  const auto here = m.view(0), there = m.view_at(copied.data(), 0);
+  const auto here = m.view(0), there = manager::view_type{copied.data()};
   for (std::size_t p = 0; p < 16; ++p) {
     BOOST_TEST(here.row(p) == static_cast<std::size_t>(entry(m, 0, p / 4)) * 4 + p % 4);
     BOOST_TEST(there.row(p) == here.row(p));

@@ -44,8 +44,8 @@ using shared = cache::prefix_shared<cache::paged<4>>::manager;
 template <class Manager>
 class flaky : public Manager {
  public:
-  flaky(const cache::geometry& size, std::size_t fails_at)
-      : Manager(size), fails_at_(fails_at), asked_(std::make_shared<std::size_t>(0)) {}
+  flaky(const cache::geometry& size, std::size_t failing)
+      : Manager(size), fails_at_(failing), asked_(std::make_shared<std::size_t>(0)) {}
   bool reserve(std::size_t slot, std::size_t positions) {
     return !fails() && Manager::reserve(slot, positions);
   }

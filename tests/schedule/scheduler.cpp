@@ -153,11 +153,11 @@ BOOST_AUTO_TEST_CASE(what_can_never_fit_is_refused_at_once_and_blocks_nobody) {
   BOOST_TEST((e.submit(prompt_of(321), 1).answered == admission::never_fits));
   BOOST_TEST((e.submit(prompt_of(300), 64).answered == admission::never_fits));
   BOOST_TEST((e.submit({}, 1).answered == admission::empty_prompt));
-  BOOST_TEST(e.submit(prompt_of(16), 24).answered == admission::accepted);
+  BOOST_TEST((e.submit(prompt_of(16), 24).answered == admission::accepted));
   BOOST_TEST(e.finish(), e.fault);
   // As long as it can be: the last token of all needs no position.
-  BOOST_TEST(e.submit(prompt_of(300), 21).answered == admission::accepted);
-  BOOST_TEST(e.submit(prompt_of(300), 22).answered == admission::never_fits);
+  BOOST_TEST((e.submit(prompt_of(300), 21).answered == admission::accepted));
+  BOOST_TEST((e.submit(prompt_of(300), 22).answered == admission::never_fits));
   BOOST_TEST(e.finish(), e.fault);
   // Two that fit one after the other.
   const client& a = e.submit(prompt_of(257), 24);

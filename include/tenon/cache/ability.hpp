@@ -69,11 +69,11 @@ concept copies_blocks = requires(M& manager, const M& constant) {
   manager.copies_done();
 };
 
-/// Keeps its block tables in one array, of which a device has a copy.
-template <class M>
-concept has_tables = requires(const M& manager, const block_id* tables, std::size_t slot) {
-  { manager.tables() } -> std::convertible_to<std::span<const block_id>>;
-  manager.view_at(tables, slot);
+/// A view that finds blocks in a table; a device needs a copy of that, [blocks of the sequence].
+template <class V>
+concept table_view = requires(V& view) {
+  { V::block_size } -> std::convertible_to<std::size_t>;
+  { view.table } -> std::convertible_to<const block_id*>;
 };
 
 }  // namespace tenon::cache

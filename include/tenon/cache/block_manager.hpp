@@ -22,6 +22,7 @@ namespace tenon::cache {
 /// Finds a position's row by its sequence's block table. The table is in whatever memory the reader can read.
 template <std::size_t N>
 struct block_view {
+  static constexpr std::size_t block_size = N;
   const block_id* table;
   TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const {
     return static_cast<std::size_t>(table[position / N]) * N + position % N;
@@ -170,9 +171,7 @@ class block_manager {
   }
 
   /// How a kernel finds the slot's positions; valid as long as the manager, and up to date when it is.
-  view_type view(std::size_t slot) const { return view_at(tables_.data(), slot); }
-  /// The same over a copy of tables() elsewhere.
-  view_type view_at(const block_id* tables, std::size_t slot) const { return {tables + slot * max_blocks_}; }
+  view_type view(std::size_t slot) const { return {tables_.data() + slot * max_blocks_}; }
   /// All block tables, [max_batch, max_blocks()]; no_block where a slot holds none.
   std::span<const block_id> tables() const { return tables_; }
   std::size_t max_blocks() const { return max_blocks_; }

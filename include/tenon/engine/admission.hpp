@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,15 +82,19 @@ template <class Params>
 [[gnu::cold]] std::unique_ptr<active_request<Params>> admit(const request_limits& limits,
                                                             const text::tokenizer& tokenizer,
                                                             std::vector<token_id> prompt, Params params,
-                                                            request_callbacks callbacks) {
+                                                            request_callbacks callbacks,
+                                                            measure::clock::time_point arrival) {
   limits.check_request(prompt, params.stop_token_ids);
   sampling::validate(params);
   auto made = std::make_unique<active_request<Params>>();
   made->stops = text::stop_matcher(params.stop);
   made->prompt_size = prompt.size();
-  made->limit = (std::min)(limits.context, prompt.size() + static_cast<std::size_t>(params.max_tokens));
+  made->sequence.limit =
+      (std::min)(limits.context, prompt.size() + static_cast<std::size_t>(params.max_tokens));
   made->sequence.tokens = std::move(prompt);
-  made->sequence.tokens.reserve(made->limit);
+  made->sequence.tokens.reserve(made->sequence.limit);
+  made->sequence.priority = params.priority;
+  made->sequence.client = params.client;
   if (!params.ignore_eos) {
     made->ends.assign(tokenizer.end_of_generation().begin(), tokenizer.end_of_generation().end());
   }
@@ -103,6 +108,10 @@ template <class Params>
   made->seed = params.seed ? *params.seed : random_seed();
   made->params = std::move(params);
   made->callbacks = std::move(callbacks);
+  if (made->params.timeout > 0)
+    made->sequence.deadline = arrival + std::chrono::duration_cast<measure::clock::duration>(
+                                            std::chrono::duration<double>(made->params.timeout));
+  made->times.arrival = arrival;
   made->times.prompt_tokens = made->prompt_size;
   return made;
 }

@@ -24,7 +24,7 @@
 #include "tenon/policy/compose.hpp"
 #include "tenon/sample/result.hpp"
 #include "tenon/sample/row.hpp"
-#include "tenon/schedule/static_scheduler.hpp"
+#include "tenon/schedule/scheduler.hpp"
 #include "tenon/text/chat_template.hpp"
 #include "tenon/text/tokenizer_gguf.hpp"
 
@@ -86,10 +86,15 @@ class basic_engine {
   // -- requests --
 
   /// Adds a request for a prompt in plain text: what looks like a control token in it is text. Throws
-  /// request_error for bad parameters or a prompt that does not fit; other requests are not touched.
+  /// request_error for bad parameters, a prompt that does not fit, or a full queue; other requests are not touched.
+  /// With n > 1 these are n requests, of this id and those that follow.
   request_id submit(std::string_view prompt, params request = {}, request_callbacks callbacks = {});
   /// The same for a prompt in tokens.
   request_id submit(std::span<const token_id> prompt, params request = {}, request_callbacks callbacks = {});
+
+  /// The same, where a full queue (engine_options::max_queue) is no error: 0 then, and the request may be tried again.
+  request_id try_submit(std::span<const token_id> prompt, params request = {},
+                        request_callbacks callbacks = {});
 
   /// The tokens of a prompt, with the beginning-of-sequence token where the model wants one.
   std::vector<token_id> prompt_tokens(std::string_view prompt,
@@ -101,11 +106,27 @@ class basic_engine {
   /// Ends a request; its on_finish is called. Nothing happens if it has ended.
   void cancel(request_id id);
 
-  /// Runs one step: some prompt tokens, and one token for each sequence that generates. False when there was
-  /// nothing to do. Does not throw for faults of single requests: they end with finish_reason::error.
+  /// Runs one step: some prompt tokens, and one token for each sequence that generates. False when there are no
+  /// requests. Does not throw for faults of single requests: they end with finish_reason::error.
   bool step();
 
   bool idle() const { return scheduler_.idle(); }
+  /// When step() next has something to run: later than now only while batching::dynamic gathers. Nothing, when idle.
+  std::optional<measure::clock::time_point> wake_at(measure::clock::time_point now) {
+    return scheduler_.wake_at(now);
+  }
+  /// Requests that run, and those that wait.
+  std::size_t running() const { return scheduler_.running(); }
+  std::size_t waiting() const { return scheduler_.waiting(); }
+  /// Seconds that the oldest of those that wait has waited.
+  double oldest_wait() const { return scheduler_.oldest_wait(measure::clock::now()); }
+  /// What the scheduler has done so far: steps, preemptions, prefix hits.
+  const schedule::counters& counters() const { return scheduler_.counters(); }
+  /// The share of the cache's blocks that is in use, from 0 to 1.
+  double cache_usage() const requires(cache::counts_blocks<typename cache_policy::manager>) {
+    const auto& manager = scheduler_.cache();
+    return 1.0 - static_cast<double>(manager.free_blocks()) / static_cast<double>(manager.blocks());
+  }
 
   /// The result of a request that has ended, once.
   std::optional<request_result> take(request_id id);
@@ -134,6 +155,7 @@ class basic_engine {
       typename backend_policy::template runtime<model_policy, precision_policy, cache_view, sampling_policy,
                                                 execution_policy, instrumentation_policy>;
   using active = active_request<params>;
+  using scheduler = schedule::scheduler<batching_policy, cache_manager>;
 
   static constexpr auto description_text =
       "model " + model_policy::name + "; backend " + backend_policy::name + "; precision " +
@@ -149,8 +171,11 @@ class basic_engine {
   generation<basic_engine> generate_from(Prompt prompt, params request);
   request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
                  measure::clock::time_point arrival);
+  bool has_room(std::int32_t n) const { return scheduler_.queue_room() >= static_cast<std::size_t>(n); }
   active* find(request_id id);
 
+  void drop(const schedule::dropped_sequence& dropped);
+  void compute(const step_plan& plan);
   void choose_sampled(const step_plan& plan);
   void deliver(active& request, const sampling::result& choice);
   void fail(active& request, std::string_view why);
@@ -163,8 +188,7 @@ class basic_engine {
   std::optional<load_error> chat_fault_;  // why there is no template
   engine_capacity size_;
   request_limits limits_;
-  cache_manager cache_;
-  static_scheduler scheduler_;
+  scheduler scheduler_;
   runtime runtime_;
   std::unordered_map<request_id, std::unique_ptr<active>> requests_;
   std::unordered_map<request_id, request_result> results_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -44,8 +45,9 @@ template <class... Ps>
     : description_(describe(file)),
       tokenizer_(text::tokenizer::from_gguf(file)),
       size_(capacity_for<batching_policy, cache_manager>(description_.shape, options)),
-      cache_({size_.max_batch, size_.context}),
-      scheduler_(size_.max_batch, size_.step.max_tokens),
+      scheduler_(
+          {size_.max_batch, size_.step.max_tokens, options.max_queue != 0 ? options.max_queue : SIZE_MAX},
+          cache_manager(size_.cache)),
       runtime_(options) {
   if (tokenizer_.size() > description_.shape.vocabulary) {
     throw file.fault(0, concat("there are ", tokenizer_.size(), " tokens, but the embedding matrix has ",
@@ -93,6 +95,13 @@ request_id basic_engine<Ps...>::submit(std::span<const token_id> prompt, params 
 }
 
 template <class... Ps>
+request_id basic_engine<Ps...>::try_submit(std::span<const token_id> prompt, params request,
+                                           request_callbacks callbacks) {
+  if (!has_room(request.n)) return 0;
+  return submit(prompt, std::move(request), std::move(callbacks));
+}
+
+template <class... Ps>
 std::vector<token_id> basic_engine<Ps...>::prompt_tokens(std::string_view prompt,
                                                          text::special_tokens special) const {
   std::vector<token_id> tokens = tokenizer_.encode(prompt, special);
@@ -110,12 +119,31 @@ template <class... Ps>
 [[gnu::cold]] request_id basic_engine<Ps...>::add(std::vector<token_id> prompt, params request,
                                                   request_callbacks callbacks,
                                                   measure::clock::time_point arrival) {
-  auto made = admit(limits_, tokenizer_, std::move(prompt), std::move(request), std::move(callbacks));
-  made->times.arrival = arrival;
-  made->sequence.id = ++last_id_;
-  active& placed = *requests_.emplace(last_id_, std::move(made)).first->second;
-  scheduler_.add(placed.sequence);
-  return last_id_;
+  std::vector<std::unique_ptr<active>> made;
+  made.push_back(admit(limits_, tokenizer_, prompt, request, callbacks, arrival));
+  const std::size_t positions = made[0]->sequence.most_positions();
+  if (positions > scheduler_.capacity()) {
+    throw request_error(
+        concat("the request needs ", positions, " positions, but the cache has ", scheduler_.capacity(),
+               "; shorten the prompt, lower max_tokens, or load the engine with more cache_tokens"));
+  }
+  if (!has_room(request.n)) {
+    throw request_error(concat("the queue is full: ", scheduler_.waiting(), " requests wait, of at most ",
+                               scheduler_.limits().max_queue, "; try again later"));
+  }
+  while (made.size() < static_cast<std::size_t>(request.n)) {
+    made.push_back(admit(limits_, tokenizer_, prompt, request, callbacks, arrival));
+    made.back()->seed = made[0]->seed + made.size() - 1;
+    made.back()->sequence.copy_of = &made[0]->sequence;
+  }
+  const request_id first = last_id_ + 1;
+  for (std::unique_ptr<active>& each : made) {
+    each->sequence.id = ++last_id_;
+    each->times.queued = measure::clock::now();
+    active& placed = *requests_.emplace(last_id_, std::move(each)).first->second;
+    scheduler_.submit(placed.sequence, placed.times.queued);
+  }
+  return first;
 }
 
 template <class... Ps>
@@ -165,26 +193,23 @@ generation<basic_engine<Ps...>> basic_engine<Ps...>::generate_from(Prompt prompt
 
 template <class... Ps>
 bool basic_engine<Ps...>::step() {
-  active* refused = nullptr;
-  scheduler_.gather([&](scheduled_sequence& sequence) {
-    active& request = *find(sequence.id);
-    if (!cache_.reserve(sequence.slot, request.limit)) {
-      refused = &request;
-      return false;
-    }
-    request.times.scheduled = measure::clock::now();
-    return true;
-  });
   if (scheduler_.idle()) return false;
-  if (scheduler_.running() == 0) {  // nothing runs whose end could make room: it would wait for ever
-    fail(*refused, concat("the cache has no room for its ", refused->limit,
-                          " tokens; shorten the prompt or lower max_tokens"));
-    retire_ended();
-    return true;
+  const step_plan& plan = scheduler_.plan(measure::clock::now());
+  for (const schedule::dropped_sequence& dropped : scheduler_.dropped()) drop(dropped);
+  if constexpr (cache::copies_blocks<cache_manager>) {
+    const auto copies = scheduler_.cache().copies();
+    if (!copies.empty()) runtime_.copy_blocks(copies, cache_manager::block_size);
   }
-  const step_plan& plan = scheduler_.plan();
+  if (!plan.spans.empty()) compute(plan);
+  retire_ended();
+  return true;
+}
+
+/// Runs a plan, and gives its tokens to their requests.
+template <class... Ps>
+void basic_engine<Ps...>::compute(const step_plan& plan) {
   views_.clear();
-  for (const sequence_span& span : plan.spans) views_.push_back(cache_.view(span.slot));
+  for (const sequence_span& span : plan.spans) views_.push_back(scheduler_.cache().view(span.slot));
   choose_sampled(plan);
   const std::span<sampling::result> choices(choices_.data(), rows_.size());
   runtime_.step(plan, std::span<const cache_view>(views_),
@@ -193,8 +218,19 @@ bool basic_engine<Ps...>::step() {
   in_callbacks_ = true;  // which may cancel requests that this loop has yet to come to
   for (std::size_t i = 0; i < sampled_.size(); ++i) deliver(*sampled_[i], choices[i]);
   in_callbacks_ = false;
-  retire_ended();
-  return true;
+}
+
+/// Ends a request whose sequence the scheduler has ended.
+template <class... Ps>
+[[gnu::cold]] void basic_engine<Ps...>::drop(const schedule::dropped_sequence& dropped) {
+  active& request = *find(dropped.dropped->id);
+  if (dropped.reason == schedule::drop_reason::no_room) {
+    fail(request, concat("the cache has no room for its ", request.sequence.limit,
+                         " tokens; shorten the prompt or lower max_tokens"));
+  } else {
+    request.finish = finish_reason::timeout;
+    ended_.push_back(&request);
+  }
 }
 
 /// The requests whose rows are sampled in this step, in the order of the rows.
@@ -202,7 +238,7 @@ template <class... Ps>
 void basic_engine<Ps...>::choose_sampled(const step_plan& plan) {
   sampled_.clear();
   rows_.clear();
-  const auto owners = scheduler_.span_owners();
+  const auto owners = scheduler_.owners();
   for (const std::size_t row : plan.sampled_rows) {
     active& request = *find(owners[plan.span_of(row)]->id);
     sampled_.push_back(&request);
@@ -217,8 +253,8 @@ void basic_engine<Ps...>::deliver(active& request, const sampling::result& choic
     fail(request, message(choice.fault));
     return;
   }
-  request.times.last_token = measure::clock::now();
-  if (request.times.tokens++ == 0) request.times.first_token = request.times.last_token;
+  if (request.times.tokens == 0) request.times.scheduled = request.sequence.scheduled;
+  request.times.deliver(measure::clock::now());
   request.accept(choice.token, tokenizer_);
   if (request.finish != finish_reason::none) ended_.push_back(&request);
   if (request.callbacks.on_piece) request.callbacks.on_piece(request.current_piece());
@@ -245,7 +281,7 @@ void basic_engine<Ps...>::retire_ended() {
 /// Takes a request that has ended out of the schedule, and hands out its result.
 template <class... Ps>
 void basic_engine<Ps...>::retire(active& request) {
-  if (scheduler_.remove(request.sequence)) cache_.release(request.sequence.slot);
+  scheduler_.remove(request.sequence);
   request_result result = request.result(tokenizer_);
   const auto node = requests_.extract(request.sequence.id);
   if (request.callbacks.on_finish) {
@@ -259,7 +295,8 @@ template <class... Ps>
 void basic_engine<Ps...>::score(std::span<const token_id> tokens, const score_callback& each) {
   if (!idle()) throw request_error("score() needs an idle engine; wait until the requests have ended");
   limits_.check_prompt(tokens);
-  if (!cache_.reserve(0, tokens.size())) throw request_error("the cache has no room for the tokens to score");
+  cache_manager& cache = scheduler_.cache();
+  if (!cache.reserve(0, tokens.size())) throw request_error("the cache has no room for the tokens to score");
   const std::size_t rows = size_.max_batch;
   for (std::size_t first = 0; first < tokens.size(); first += rows) {
     const std::size_t count = (std::min)(rows, tokens.size() - first);
@@ -267,12 +304,12 @@ void basic_engine<Ps...>::score(std::span<const token_id> tokens, const score_ca
     for (std::size_t i = 0; i < count; ++i) positions[i] = first + i, sampled[i] = i;
     const sequence_span span{0, 0, first, count};
     const step_plan plan{tokens.subspan(first, count), positions, {&span, 1}, sampled};
-    const cache_view view = cache_.view(0);
+    const cache_view view = cache.view(0);
     const auto logits = runtime_.logits(plan, std::span<const cache_view>(&view, 1));
     for (std::size_t i = 0; i < count; ++i)
       each(first + i, logits.subspan(i * description_.shape.vocabulary, tokenizer_.size()));
   }
-  cache_.release(0);
+  cache.release(0);
 }
 
 }  // namespace tenon

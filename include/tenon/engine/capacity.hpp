@@ -15,6 +15,7 @@ struct engine_capacity {
   std::size_t max_batch;  // sequences at once
   std::size_t context;    // positions of one sequence
   step_capacity step;
+  cache::geometry cache;
 };
 
 /// What an engine with this batching policy and cache manager gets for a model of this shape.
@@ -25,8 +26,12 @@ engine_capacity capacity_for(const model::shape& shape, const engine_options& op
   size.max_batch = options.max_batch != 0 ? (std::min)(options.max_batch, most) : most;
   size.context = (std::min)(options.context != 0 ? options.context : default_context, shape.context);
   const std::size_t tokens = options.max_step_tokens != 0 ? options.max_step_tokens : default_step_tokens;
-  size.step = {size.max_batch, (std::max)(tokens, size.max_batch),
-               CacheManager({size.max_batch, size.context}).rows(), size.context};
+  const std::size_t step_tokens = (std::max)(tokens, size.max_batch);
+  size.cache = {size.max_batch, size.context, options.cache_tokens, 0, (std::min)(step_tokens, size.context)};
+  const std::size_t rows = CacheManager(size.cache).rows();
+  if constexpr (Batching::preemption_type::swaps)
+    size.cache.swap_rows = options.swap_tokens != 0 ? options.swap_tokens : rows;
+  size.step = {size.max_batch, step_tokens, rows, size.context, size.cache.swap_rows};
   return size;
 }
 

@@ -15,7 +15,13 @@ namespace tenon {
 struct engine_options {
   std::size_t max_batch = 0;  // sequences at once; at most, and by default, what the batching policy says
   std::size_t context = 0;    // positions of one sequence; by default the model's, but at most 4096
-  std::size_t max_step_tokens = 0;  // tokens in one step, a prompt's chunk; by default 512
+  std::size_t max_step_tokens = 0;  // tokens in one step, of all sequences; by default 512
+  std::size_t cache_tokens =
+      0;  // positions of all sequences that a paged cache holds; by default max_batch contexts
+  std::size_t swap_tokens =
+      0;  // positions in host memory for sequences that make room; by default cache_tokens,
+          // where the preemption policy swaps
+  std::size_t max_queue = 0;        // requests that wait; what comes then is refused; by default no limit
   int threads = 0;                  // that compute on the host, or pack weights; by default one a processor
   progress_callback progress = {};  // called while weights are loaded
   int device = 0;                   // of the CUDA backend

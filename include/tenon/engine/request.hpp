@@ -20,11 +20,10 @@ namespace tenon {
 /// Everything about one request. Its buffers are sized when it is made: a decode step does not allocate.
 template <class Params>
 struct active_request {
-  scheduled_sequence sequence;
+  schedule::sequence sequence;
   Params params;
   std::uint64_t seed = 0;
   std::size_t prompt_size = 0;
-  std::size_t limit = 0;       // tokens that the sequence may have
   std::vector<token_id> ends;  // tokens that end it
   request_callbacks callbacks;
   text::detokenizer detokenizer;
@@ -53,7 +52,8 @@ struct active_request {
       text += stops.push(detokenizer.push(tokenizer.bytes(token)));
       if (stops.matched()) finish = finish_reason::stop;
     }
-    if (finish == finish_reason::none && sequence.tokens.size() >= limit) finish = finish_reason::length;
+    if (finish == finish_reason::none && sequence.tokens.size() >= sequence.limit)
+      finish = finish_reason::length;
     if (finish != finish_reason::none && !stops.matched()) {
       text += stops.push(detokenizer.finish());
       if (!stops.matched()) text += stops.finish();

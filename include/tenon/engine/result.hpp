@@ -10,7 +10,7 @@
 
 #include "tenon/core/types.hpp"
 #include "tenon/measure/request_times.hpp"
-#include "tenon/schedule/static_scheduler.hpp"
+#include "tenon/schedule/sequence.hpp"
 
 namespace tenon {
 
@@ -20,6 +20,7 @@ enum class finish_reason {
   stop,       // an end-of-generation token, a stop token or a stop string
   length,     // max_tokens, or the context is full
   cancelled,  // by cancel()
+  timeout,    // its timeout has passed
   error,      // see request_result::error
 };
 
@@ -32,6 +33,8 @@ constexpr std::string_view to_string(finish_reason reason) {
       return "length";
     case finish_reason::cancelled:
       return "cancelled";
+    case finish_reason::timeout:
+      return "timeout";
     case finish_reason::error:
       return "error";
     case finish_reason::none:

@@ -64,6 +64,10 @@ void for_each_field(Params& p, F&& f) {
   f(string_view("min_tokens"), p.min_tokens);
   f(string_view("stop"), p.stop);
   f(string_view("stop_token_ids"), p.stop_token_ids);
+  f(string_view("n"), p.n);
+  f(string_view("priority"), p.priority);
+  f(string_view("client"), p.client);
+  f(string_view("timeout"), p.timeout);
   f(string_view("ignore_eos"), p.ignore_eos);
 }
 

@@ -54,6 +54,15 @@ struct params {
   std::vector<std::string> stop = {};
   /// Generation ends at these tokens too, beside the model's own end-of-generation tokens.
   std::vector<token_id> stop_token_ids = {};
+  /// So many answers, each a request of its own with the ids that follow; answer i draws with seed + i. They share the
+  /// prompt's place in the cache, where that can be shared.
+  std::int32_t n = 1;
+  /// Lower goes first, where the batching policy has queue::priority.
+  std::int32_t priority = 0;
+  /// On whose account, where it has queue::fair.
+  std::uint64_t client = 0;
+  /// The request ends when so many seconds have passed since it was submitted. 0: it may take for ever.
+  double timeout = 0;
   /// Go on after the model's end-of-generation tokens, as benchmarks need it.
   bool ignore_eos = false;
 };

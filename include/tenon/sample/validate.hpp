@@ -23,6 +23,10 @@ template <class Policy>
     refuse("min_tokens", request.min_tokens,
            concat("it must be at most max_tokens, which is ", request.max_tokens));
   }
+  if (request.n < 1) refuse("n", request.n, "it must be 1 or more");
+  if (!(request.timeout >= 0 && request.timeout <= 1e9))
+    throw request_error(
+        concat("timeout is ", std::to_string(request.timeout), ": it must be from 0 to 1e9 seconds"));
   for (const std::string& stop : request.stop) {
     if (stop.empty())
       throw request_error("stop has an empty string, which every text contains; leave it out");

@@ -42,6 +42,7 @@ struct step_capacity {
   std::size_t max_tokens = 1;  // tokens
   std::size_t cache_rows = 0;  // rows of the cache, of all sequences together
   std::size_t context = 0;     // positions of one sequence
+  std::size_t swap_rows = 0;   // in host memory, for sequences that are swapped out
 };
 
 }  // namespace tenon

@@ -82,6 +82,7 @@ struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::st
   std::optional<workspace> memory;
   std::optional<attention_memory> attention;
   std::optional<store> cache;
+  swapped_rows swapped;
   std::optional<step_inputs<View, request>> inputs;
   std::optional<banned_tokens> banned;
   std::optional<sampler<Sampling>> sampling;
@@ -183,6 +184,7 @@ TENON_DETAIL_RUNTIME
                    s.on);
   s.attention.emplace(detail::attention_size(shape, capacity), s.on);
   s.cache.emplace(shape.layers, shape.kv_heads, capacity.cache_rows, shape.head_dim, s.on);
+  s.swapped = s.cache->make_swapped(capacity.swap_rows);
   s.inputs.emplace(capacity);
   s.banned.emplace(64 * capacity.max_batch);
   s.sampling.emplace(capacity.max_batch, tokens, s.on);
@@ -190,6 +192,17 @@ TENON_DETAIL_RUNTIME
   s.choices = pinned_buffer<chosen_token>(capacity.max_batch);
   s.on.synchronize();
   if constexpr (Execution::replays_graphs) s.capture_graphs(capacity.max_batch);
+}
+
+TENON_DETAIL_RUNTIME
+void TENON_DETAIL_RUNTIME_CLASS::copy_blocks(std::span<const cache::block_copy> copies,
+                                             std::size_t block_size) {
+  state& s = *state_;
+  const device_scope here(s.device.ordinal);
+  for (const cache::block_copy& copy : copies) {
+    s.cache->copy_rows(copy.kind, s.swapped, static_cast<std::size_t>(copy.from) * block_size,
+                       static_cast<std::size_t>(copy.to) * block_size, block_size, s.on);
+  }
 }
 
 TENON_DETAIL_RUNTIME

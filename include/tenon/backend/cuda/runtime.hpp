@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "tenon/cache/block_copy.hpp"
 #include "tenon/core/progress.hpp"
 #include "tenon/engine/options.hpp"
 #include "tenon/io/gguf.hpp"
@@ -35,6 +36,9 @@ class runtime {
   /// where the device's free memory is too small, cuda_error.
   void load(const io::gguf_file& file, const model::description& description, const step_capacity& capacity,
             std::size_t tokens, const progress_callback& progress);
+
+  /// Makes copies of blocks of `block_size` rows, in this order, before the next step.
+  void copy_blocks(std::span<const cache::block_copy> copies, std::size_t block_size);
 
   /// Runs the plan and draws a token for each of its sampled rows: choices[i] for rows[i]. Throws cuda_error.
   void step(const step_plan& plan, std::span<const View> views, std::span<const sampling::row<Sampling>> rows,

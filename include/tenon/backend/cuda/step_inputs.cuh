@@ -2,6 +2,7 @@
 // change, so that a captured graph finds each step's numbers where it looks for them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "tenon/backend/cuda/kernel/attention_parameters.cuh"
 #include "tenon/backend/cuda/memory.hpp"
 #include "tenon/backend/cuda/stream.hpp"
+#include "tenon/cache/ability.hpp"
 #include "tenon/core/types.hpp"
 #include "tenon/model/shape.hpp"
 #include "tenon/schedule/step_plan.hpp"
@@ -19,13 +21,14 @@ namespace tenon::cuda {
 /// The arrays of a step, in device memory.
 template <class View, class Request>
 struct step_arrays {
-  token_id* tokens;       // [tokens]
-  int* positions;         // [tokens]
-  int* span_of;           // [tokens]
-  int* sampled_rows;      // [sampled]
-  attention_span* spans;  // [spans]
-  View* views;            // [spans]
-  Request* requests;      // [sampled]
+  token_id* tokens;         // [tokens]
+  int* positions;           // [tokens]
+  int* span_of;             // [tokens]
+  int* sampled_rows;        // [sampled]
+  attention_span* spans;    // [spans]
+  View* views;              // [spans]
+  cache::block_id* tables;  // [spans, table_size], of views that have tables
+  Request* requests;        // [sampled]
 };
 
 /// Room for steps of one capacity, and the copy of one at a time.
@@ -37,6 +40,7 @@ class step_inputs {
   explicit step_inputs(const step_capacity& capacity)
       : host_(bytes(capacity)),
         device_(bytes(capacity)),
+        table_size_(table_size(capacity)),
         on_host_(place(host_.data(), capacity)),
         on_device_(place(device_.data(), capacity)) {
     std::memset(host_.data(), 0, host_.size());
@@ -62,6 +66,12 @@ class step_inputs {
     for (std::size_t s = 0; s < plan.spans.size(); ++s) {
       const sequence_span& span = plan.spans[s];
       on_host_.views[s] = views[s];
+      if constexpr (cache::table_view<View>) {
+        const std::size_t blocks =
+            (span.first_position + span.count + View::block_size - 1) / View::block_size;
+        std::copy_n(views[s].table, blocks, on_host_.tables + s * table_size_);
+        on_host_.views[s].table = on_device_.tables + s * table_size_;
+      }
       for (std::size_t i = 0; i < span.count; ++i) on_host_.span_of[span.first_row + i] = static_cast<int>(s);
     }
     for (std::size_t i = 0; i < plan.sampled_rows.size(); ++i)
@@ -96,6 +106,7 @@ class step_inputs {
     each(&arrays::sampled_rows, capacity.max_batch, sizeof(int));
     each(&arrays::spans, capacity.max_batch, sizeof(attention_span));
     each(&arrays::views, capacity.max_batch, sizeof(View));
+    each(&arrays::tables, capacity.max_batch * table_size(capacity), sizeof(cache::block_id));
     each(&arrays::requests, capacity.max_batch, sizeof(Request));
   }
 
@@ -109,8 +120,18 @@ class step_inputs {
     return placed;
   }
 
+  /// Blocks of one sequence, where the view has a table.
+  static constexpr std::size_t table_size(const step_capacity& capacity) {
+    if constexpr (cache::table_view<View>) {
+      return (capacity.context + View::block_size - 1) / View::block_size;
+    } else {
+      return 0;
+    }
+  }
+
   pinned_buffer<std::byte> host_;
   device_buffer<std::byte> device_;
+  std::size_t table_size_;
   arrays on_host_;
   arrays on_device_;
 };

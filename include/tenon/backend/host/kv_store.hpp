@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "tenon/backend/host/panel.hpp"
@@ -58,6 +59,17 @@ class kv_store {
   std::uint8_t* values(std::size_t layer, std::size_t head) {
     return values_.data() + base(layer, head) * value_stride();
   }
+  /// Copies rows of a layer's head from another store of the same shape, or from this one.
+  void copy_rows(std::size_t layer, std::size_t head, const kv_store& from, std::size_t from_row,
+                 std::size_t to_row, std::size_t count) {
+    const auto copy = [&](buffer<std::uint8_t>& to, const buffer<std::uint8_t>& source, std::size_t stride) {
+      std::memcpy(to.data() + (base(layer, head) + to_row) * stride,
+                  source.data() + (from.base(layer, head) + from_row) * stride, count * stride);
+    };
+    copy(keys_, from.keys_, key_stride());
+    copy(values_, from.values_, value_stride());
+  }
+
   std::size_t key_stride() const { return stride_ * Key::block_bytes; }
   std::size_t value_stride() const { return stride_ * Value::block_bytes; }
   std::size_t bytes() const { return keys_.size() + values_.size(); }

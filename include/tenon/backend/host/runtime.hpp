@@ -9,6 +9,7 @@
 
 #include "tenon/backend/host/load.hpp"
 #include "tenon/backend/host/ops.hpp"
+#include "tenon/cache/block_copy.hpp"
 #include "tenon/engine/options.hpp"
 #include "tenon/model/llama.hpp"
 #include "tenon/model/llama_forward.hpp"
@@ -37,6 +38,7 @@ class runtime {
   using heads_type = typename detail::heads_of<Model>::type;
   using step_ops = ops<Isa, Precision, View, heads_type>;
   using formats = typename Precision::weight_formats;
+  using store = typename step_ops::store;
 
  public:
   /// Starts the thread team.
@@ -59,9 +61,26 @@ class runtime {
     }
     const model::shape& s = description_.shape;
     workspace_ = workspace(s, forms(), capacity.max_tokens, capacity.max_batch);
-    cache_ = typename step_ops::store(s.layers, s.kv_heads, capacity.cache_rows, s.head_dim);
+    cache_ = store(s.layers, s.kv_heads, capacity.cache_rows, s.head_dim);
+    swapped_ = store(s.layers, s.kv_heads, capacity.swap_rows, s.head_dim);
     for (thread_scratch& scratch : scratch_) scratch.attention = buffer<float>(attention_scratch(heads_));
     for (int i = 0; i < team_->size(); ++i) candidates_.emplace_back(tokens);
+  }
+
+  /// Makes copies of blocks of `block_size` rows, in this order.
+  void copy_blocks(std::span<const cache::block_copy> copies, std::size_t block_size) {
+    using enum cache::copy_kind;
+    const std::size_t heads = description_.shape.kv_heads;
+    team_->run([&](team_member& member) {
+      member.for_each(description_.shape.layers * heads, [&](std::size_t i) {
+        for (const cache::block_copy& copy : copies) {
+          const store& from = copy.kind == from_host ? swapped_ : cache_;
+          store& to = copy.kind == to_host ? swapped_ : cache_;
+          to.copy_rows(i / heads, i % heads, from, static_cast<std::size_t>(copy.from) * block_size,
+                       static_cast<std::size_t>(copy.to) * block_size, block_size);
+        }
+      });
+    });
   }
 
   /// Runs the plan and draws a token for each of its sampled rows: choices[i] for rows[i].
@@ -100,7 +119,7 @@ class runtime {
   }
   static std::size_t cache_bytes(const model::description& description, const step_capacity& capacity) {
     const model::shape& s = description.shape;
-    return s.layers * s.kv_heads * capacity.cache_rows * head_stride(s.head_dim) *
+    return s.layers * s.kv_heads * (capacity.cache_rows + capacity.swap_rows) * head_stride(s.head_dim) *
            (Precision::key::block_bytes + Precision::value::block_bytes);
   }
   static std::size_t workspace_bytes(const io::gguf_file& file, const model::description& description,
@@ -166,7 +185,8 @@ class runtime {
   llama_weights weights_;
   heads_type heads_;
   workspace workspace_;
-  typename step_ops::store cache_;
+  store cache_;
+  store swapped_;
 };
 
 }  // namespace tenon::host
