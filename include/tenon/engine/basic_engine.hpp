@@ -150,9 +150,11 @@ class basic_engine {
 
  private:
   using cache_manager = typename cache_policy::manager;
-  using cache_view = decltype(std::declval<const cache_manager&>().view(0));
+  using cache_view = typename cache::view_of<cache_manager>::type;
+  // Not by cache_view: nvcc 13 spells types by their aliases in the code it leaves to g++, which may not see a private one.
   using runtime =
-      typename backend_policy::template runtime<model_policy, precision_policy, cache_view, sampling_policy,
+      typename backend_policy::template runtime<model_policy, precision_policy,
+                                                typename cache::view_of<cache_manager>::type, sampling_policy,
                                                 execution_policy, instrumentation_policy>;
   using active = active_request<params>;
   using scheduler = schedule::scheduler<batching_policy, cache_manager>;

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/policy/slot.hpp"
 
@@ -42,6 +43,12 @@ concept layout_manager = std::constructible_from<M, geometry> &&
   { manager.reserve(slot, slot) } -> std::convertible_to<bool>;
   manager.release(slot);
   { constant.view(slot) } -> layout_view;
+};
+
+/// The views that a manager gives.
+template <class M>
+struct view_of {
+  using type = std::remove_cvref_t<decltype(std::declval<const M&>().view(0))>;
 };
 
 /// What a cache policy must have: a `manager`.
