@@ -77,6 +77,10 @@ BOOST_AUTO_TEST_CASE(defaults_are_vllms) {
   BOOST_TEST(p.min_tokens == 0);
   BOOST_TEST(p.stop.empty());
   BOOST_TEST(p.stop_token_ids.empty());
+  BOOST_TEST(p.n == 1);
+  BOOST_TEST(p.priority == 0);
+  BOOST_TEST(p.client == 0u);
+  BOOST_TEST(p.timeout == 0.0);
   BOOST_TEST(!p.ignore_eos);
   BOOST_TEST(refusal_of(p) == "");
 }
@@ -102,10 +106,13 @@ BOOST_AUTO_TEST_CASE(fields_are_given_by_name_in_order) {
 
 BOOST_AUTO_TEST_CASE(the_list_of_fields_is_what_the_stages_read) {
   BOOST_TEST(names_of<all>() ==
-             "temperature top_k top_p min_p seed max_tokens min_tokens stop stop_token_ids ignore_eos ");
+             "temperature top_k top_p min_p seed max_tokens min_tokens stop stop_token_ids n priority client "
+             "timeout ignore_eos ");
   BOOST_TEST(names_of<two>() ==
-             "temperature top_p seed max_tokens min_tokens stop stop_token_ids ignore_eos ");
-  BOOST_TEST(names_of<sampling::greedy>() == "seed max_tokens min_tokens stop stop_token_ids ignore_eos ");
+             "temperature top_p seed max_tokens min_tokens stop stop_token_ids n priority client timeout "
+             "ignore_eos ");
+  BOOST_TEST(names_of<sampling::greedy>() ==
+             "seed max_tokens min_tokens stop stop_token_ids n priority client timeout ignore_eos ");
 }
 
 BOOST_AUTO_TEST_CASE(fields_are_set_by_name_at_run_time) {
@@ -135,7 +142,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_field_is_refused_with_the_list_of_fields) {
   sampling::params<two> p;
   BOOST_TEST(refusal([&] { sampling::set_field(p, "top_x", 1); }) ==
              "no parameter 'top_x'; this engine has: temperature, top_p, seed, max_tokens, min_tokens, stop, "
-             "stop_token_ids, ignore_eos");
+             "stop_token_ids, n, priority, client, timeout, ignore_eos");
   BOOST_TEST(says(refusal([&] { sampling::set_field(p, "top_k", 1); }), "no parameter 'top_k'"));
   BOOST_TEST(says(refusal([&] { sampling::set_field(p, "", 1); }), "no parameter ''"));
 }
@@ -183,6 +190,9 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_field_value_and_range)
   BOOST_TEST(says(refusal_of({.min_tokens = -1}), "min_tokens is -1: it must be 0 or more"));
   BOOST_TEST(says(refusal_of({.max_tokens = 4, .min_tokens = 5}),
                   "min_tokens is 5: it must be at most max_tokens, which is 4"));
+  BOOST_TEST(says(refusal_of({.n = 0}), "n is 0: it must be 1 or more"));
+  BOOST_TEST(says(refusal_of({.timeout = -1}), "timeout is -1.0"));
+  BOOST_TEST(says(refusal_of({.timeout = static_cast<double>(nan)}), "timeout is nan"));
   BOOST_TEST(says(refusal_of({.stop = {"a", ""}}), "stop has an empty string"));
   BOOST_TEST(says(refusal_of({.stop_token_ids = {3, -4}}), "stop_token_ids is -4"));
 }

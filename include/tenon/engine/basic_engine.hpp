@@ -124,8 +124,12 @@ class basic_engine {
   const schedule::counters& counters() const { return scheduler_.counters(); }
   /// The share of the cache's blocks that is in use, from 0 to 1.
   double cache_usage() const requires(cache::counts_blocks<typename cache_policy::manager>) {
-    const auto& manager = scheduler_.cache();
-    return 1.0 - static_cast<double>(manager.free_blocks()) / static_cast<double>(manager.blocks());
+    if constexpr (cache::counts_blocks<typename cache_policy::manager>) {
+      const auto& manager = scheduler_.cache();
+      return 1.0 - static_cast<double>(manager.free_blocks()) / static_cast<double>(manager.blocks());
+    } else {
+      return 0;  // for clang 14, as above
+    }
   }
 
   /// The result of a request that has ended, once.

@@ -4,14 +4,21 @@
 #include <tenon/cuda.hpp>
 
 #include "engine/engines.hpp"
+#if __has_include(<nvtx3/nvToolsExt.h>)  // not all ways to get nvcc have it
+#include "tenon/measure/nvtx.hpp"
+#endif
 
 namespace tenon::test {
 
-/// fp32 throughout, for models of any shape (fp32.cu); once with graphs, once without.
+/// fp32 throughout, for models of any shape (fp32.cu); once with graphs, once without them and with a profiler's ranges.
 using cuda_fp32_engine =
     engine<model::llama, backend::cuda, precision::mixed<weights<f32>, activations<f32>, kv<f32>>,
            sampling::like_vllm, batching::static_batch<9>>;
+#if __has_include(<nvtx3/nvToolsExt.h>)
+using cuda_eager_engine = cuda_fp32_engine::with<execution::eager>::with<instrumentation::nvtx>;
+#else
 using cuda_eager_engine = cuda_fp32_engine::with<execution::eager>;
+#endif
 
 /// SmolLM2-135M-Instruct in Q4_1, compiled for its shape and formats (smollm.cu).
 inline constexpr model::shape smollm_shape{.layers = 30,
