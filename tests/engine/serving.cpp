@@ -32,7 +32,7 @@ template <class... Policies>
 serving_engine<Policies...> cramped(engine_options options = {}) {
   options.context = 64;
   options.threads = 2;
-  if (options.cache_tokens == 0) options.cache_tokens = 96;
+  if (options.cache_tokens == 0) options.cache_tokens = 72;
   if (options.max_step_tokens == 0) options.max_step_tokens = 24;
   return serving_engine<Policies...>::load(tiny_model(serving_model), options);
 }

@@ -34,7 +34,7 @@ typename Engine::params serving_request(std::size_t i) {
   return {.temperature = i % 2 == 0 ? 0.0f : 0.9f,
           .top_p = 0.95f,
           .seed = 1000 + i,
-          .max_tokens = static_cast<int>(2 + 5 * i % 13),
+          .max_tokens = static_cast<int>(6 + 5 * i % 17),
           .priority = static_cast<std::int32_t>(i % 3),
           .client = i % 2,
           .ignore_eos = true};

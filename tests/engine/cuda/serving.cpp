@@ -28,7 +28,7 @@ cuda_serving_engine load(std::size_t cache_tokens) {
 BOOST_AUTO_TEST_SUITE(serving)
 
 BOOST_AUTO_TEST_CASE(blocks_that_are_shared_and_swapped_give_the_host_engines_tokens) {
-  cuda_serving_engine engine = load(96);
+  cuda_serving_engine engine = load(72);
   BOOST_TEST((serve(engine) == expected()));
   BOOST_TEST(engine.counters().swaps_out > 0u);
   BOOST_TEST(engine.counters().prefix_hits > 0u);

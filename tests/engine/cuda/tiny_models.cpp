@@ -22,14 +22,14 @@ const engine_options options{.max_batch = 9, .context = 64, .max_step_tokens = 2
 template <class Engine>
 typename Engine::params drawing(std::size_t i) {
   return {
-      .temperature = 0.8f, .top_k = 40, .top_p = 0.9f, .seed = 100 + i, .max_tokens = 12, .ignore_eos = true};
+      .temperature = 0.8f, .top_k = 40, .top_p = 0.9f, .seed = 100 + i, .max_tokens = 6, .ignore_eos = true};
 }
 
 template <class Engine>
 std::vector<std::vector<token_id>> draw_all(const std::string& model) {
   Engine engine = Engine::load(tiny_model(model), options);
   std::vector<request_id> ids;
-  const auto prompts = some_prompts(9, 40);
+  const auto prompts = some_prompts(9, 25);
   for (std::size_t i = 0; i < prompts.size(); ++i)
     ids.push_back(engine.submit(prompts[i], drawing<Engine>(i)));
   run_to_end(engine);
