@@ -110,6 +110,9 @@ BOOST_AUTO_TEST_CASE(a_full_queue_refuses_and_loses_nothing) {
   BOOST_CHECK_EXCEPTION(engine.submit(prompts[3], request), request_error, [](const request_error& e) {
     return std::string(e.what()).find("the queue is full: 2 requests wait") != std::string::npos;
   });
+  auto none = request;
+  none.n = 0;
+  BOOST_CHECK_THROW(engine.try_submit(prompts[3], none), request_error);
   BOOST_TEST(engine.waiting() == 2u);
   engine.step();
   BOOST_TEST(engine.running() == 2u);

@@ -190,7 +190,8 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_field_value_and_range)
   BOOST_TEST(says(refusal_of({.min_tokens = -1}), "min_tokens is -1: it must be 0 or more"));
   BOOST_TEST(says(refusal_of({.max_tokens = 4, .min_tokens = 5}),
                   "min_tokens is 5: it must be at most max_tokens, which is 4"));
-  BOOST_TEST(says(refusal_of({.n = 0}), "n is 0: it must be 1 or more"));
+  BOOST_TEST(says(refusal_of({.n = 0}), "n is 0: it must be from 1 to 1024"));
+  BOOST_TEST(says(refusal_of({.n = 1025}), "n is 1025"));
   BOOST_TEST(says(refusal_of({.timeout = -1}), "timeout is -1.0"));
   BOOST_TEST(says(refusal_of({.timeout = static_cast<double>(nan)}), "timeout is nan"));
   BOOST_TEST(says(refusal_of({.stop = {"a", ""}}), "stop has an empty string"));

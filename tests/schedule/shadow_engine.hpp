@@ -171,25 +171,15 @@ class shadow_engine {
   }
   client& of(const schedule::sequence& s) { return *clients_[s.id - 1]; }
 
-  /// Each batch of copies that may be made at once is: all are read before any is written.
   void copy_blocks() {
     if constexpr (cache::copies_blocks<Manager>) {
       constexpr std::size_t N = Manager::block_size;
-      auto copies = scheduler_.cache().copies();
-      while (!copies.empty()) {
-        const auto batch = copies.first(cache::independent_copies(copies));
-        std::vector<std::uint64_t> moved;
-        for (const cache::block_copy& c : batch) {
-          const auto& from = c.kind == cache::copy_kind::from_host ? host_rows_ : rows_;
-          for (std::size_t i = 0; i < N; ++i) moved.push_back(from[static_cast<std::size_t>(c.from) * N + i]);
-        }
-        for (std::size_t b = 0; b < batch.size(); ++b) {
-          auto& to = batch[b].kind == cache::copy_kind::to_host ? host_rows_ : rows_;
-          for (std::size_t i = 0; i < N; ++i)
-            to[static_cast<std::size_t>(batch[b].to) * N + i] = moved[b * N + i];
-        }
-        copied += batch.size();
-        copies = copies.subspan(batch.size());
+      for (const cache::block_copy& c : scheduler_.cache().copies()) {
+        const auto& from = c.kind == cache::copy_kind::from_host ? host_rows_ : rows_;
+        auto& to = c.kind == cache::copy_kind::to_host ? host_rows_ : rows_;
+        for (std::size_t i = 0; i < N; ++i)
+          to[static_cast<std::size_t>(c.to) * N + i] = from[static_cast<std::size_t>(c.from) * N + i];
+        ++copied;
       }
     }
   }

@@ -162,7 +162,7 @@ class block_manager {
   /// Forgets a swapped sequence.
   void discard(const swapped_sequence& swapped) { swap_.discard(swapped.first); }
 
-  /// What has to be copied before the next step, in this order, or as independent_copies() allows.
+  /// What has to be copied before the next step, in this order.
   std::span<const block_copy> copies() const { return copies_; }
   /// They have been made.
   void copies_done() {

@@ -177,7 +177,10 @@ class basic_engine {
   generation<basic_engine> generate_from(Prompt prompt, params request);
   request_id add(std::vector<token_id> prompt, params request, request_callbacks callbacks,
                  measure::clock::time_point arrival);
-  bool has_room(std::int32_t n) const { return scheduler_.queue_room() >= static_cast<std::size_t>(n); }
+  /// False only for a full queue: a bad `n` is for admit() to refuse.
+  bool has_room(std::int32_t n) const {
+    return n < 1 || scheduler_.queue_room() >= static_cast<std::size_t>(n);
+  }
   active* find(request_id id);
 
   void drop(const schedule::dropped_sequence& dropped);

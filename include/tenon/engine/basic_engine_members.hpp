@@ -120,20 +120,23 @@ template <class... Ps>
                                                   request_callbacks callbacks,
                                                   measure::clock::time_point arrival) {
   std::vector<std::unique_ptr<active>> made;
-  made.push_back(admit(limits_, tokenizer_, prompt, request, callbacks, arrival));
-  const std::size_t positions = made[0]->sequence.most_positions();
+  made.push_back(
+      admit(limits_, tokenizer_, std::move(prompt), std::move(request), std::move(callbacks), arrival));
+  const active& original = *made[0];
+  const std::size_t positions = original.sequence.most_positions();
   if (positions > scheduler_.capacity()) {
     throw request_error(
         concat("the request needs ", positions, " positions, but the cache has ", scheduler_.capacity(),
                "; shorten the prompt, lower max_tokens, or load the engine with more cache_tokens"));
   }
-  if (!has_room(request.n)) {
+  if (!has_room(original.params.n)) {
     throw request_error(concat("the queue is full: ", scheduler_.waiting(), " requests wait, of at most ",
                                scheduler_.limits().max_queue, "; try again later"));
   }
-  while (made.size() < static_cast<std::size_t>(request.n)) {
-    made.push_back(admit(limits_, tokenizer_, prompt, request, callbacks, arrival));
-    made.back()->seed = made[0]->seed + made.size() - 1;
+  for (std::int32_t i = 1; i < original.params.n; ++i) {
+    made.push_back(
+        admit(limits_, tokenizer_, original.sequence.tokens, original.params, original.callbacks, arrival));
+    made.back()->seed = original.seed + static_cast<std::uint64_t>(i);
     made.back()->sequence.copy_of = &made[0]->sequence;
   }
   const request_id first = last_id_ + 1;

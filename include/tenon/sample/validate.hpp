@@ -1,6 +1,7 @@
 // Checks a request's parameters before anything runs for it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tenon/core/concat.hpp"
@@ -8,6 +9,9 @@
 #include "tenon/sample/params.hpp"
 
 namespace tenon::sampling {
+
+/// Most answers to one request, so that a slip of a client's cannot fill the memory.
+inline constexpr std::int32_t most_samples = 1024;
 
 /// Throws request_error when a parameter is out of its range: the message names the field, its value and the
 /// range. What depends on the model (context length, vocabulary) is the engine's to check.
@@ -23,7 +27,8 @@ template <class Policy>
     refuse("min_tokens", request.min_tokens,
            concat("it must be at most max_tokens, which is ", request.max_tokens));
   }
-  if (request.n < 1) refuse("n", request.n, "it must be 1 or more");
+  if (request.n < 1 || request.n > most_samples)
+    refuse("n", request.n, concat("it must be from 1 to ", most_samples));
   if (!(request.timeout >= 0 && request.timeout <= 1e9))
     throw request_error(
         concat("timeout is ", std::to_string(request.timeout), ": it must be from 0 to 1e9 seconds"));
