@@ -57,10 +57,10 @@ std::vector<outcome> run(const std::filesystem::path& file, const engine_options
   witness_engine engine = witness_engine::load(file, options);
   std::vector<outcome> outcomes(all.size());
   std::vector<request_id> ids, others;
-  outcome ignored;
+  std::vector<outcome> ignored(all.size());  // one each: the rows of a step are sampled by several threads
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (cancelled && i % 2 == 1) {
-      others.push_back(engine.submit(all[all.size() - 1 - i], request_for(i, max_tokens + 50, ignored)));
+      others.push_back(engine.submit(all[all.size() - 1 - i], request_for(i, max_tokens + 50, ignored[i])));
     }
     ids.push_back(engine.submit(all[i], request_for(i, max_tokens, outcomes[i])));
   }
