@@ -7,6 +7,7 @@
 #include "tenon/cache/contiguous.hpp"
 #include "tenon/cache/paged.hpp"          // IWYU pragma: export
 #include "tenon/cache/prefix_shared.hpp"  // IWYU pragma: export
+#include "tenon/cache/sliding.hpp"        // IWYU pragma: export
 #include "tenon/engine/basic_engine.hpp"
 #include "tenon/policy/backend.hpp"
 #include "tenon/policy/batching.hpp"

@@ -26,9 +26,9 @@ bool is_intact(const typename Layout::manager& m, std::size_t slot, std::vector<
   for (const std::size_t chunk : chunks) {
     for (std::size_t p = written; p < written + chunk; ++p) rows[view.row(p)] = p;
     for (std::size_t p = written; p < written + chunk; ++p) {
-      const std::size_t first = view.first(p);
+      const auto seen = tenon::cache::seen::of<typename Layout::view>(p);
       for (std::size_t at = 0; at <= p; ++at) {
-        if (at < (std::min)(Layout::sinks, first) || at >= first)
+        if (at < seen.sinks || at >= seen.first)
           if (rows[view.row(at)] != at) return false;
       }
     }
@@ -79,8 +79,11 @@ BOOST_AUTO_TEST_CASE(runs_end_with_the_sinks_and_with_the_ring) {
   BOOST_TEST(view.run(2) == 6u);
   BOOST_TEST(view.run(7) == 1u);
   BOOST_TEST(view.run(8) == 6u);
-  BOOST_TEST(view.first(4) == 0u);
-  BOOST_TEST(view.first(6) == 1u);
+  using seen = tenon::cache::seen;
+  BOOST_TEST(seen::of<layout::view>(4).first == 0u);
+  BOOST_TEST(seen::of<layout::view>(6).first == 1u);
+  BOOST_TEST(seen::of<layout::view>(6).sinks == 1u);
+  BOOST_TEST(seen::of<layout::view>(7).sinks == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_sequence_has_its_context_and_not_a_token_more) {

@@ -56,7 +56,7 @@ struct filled_cache {
 
   /// The results [rows, heads, head_dim] of a step whose span i is of sequence i. Values of qkv that
   /// attention has no business with are NaN.
-  template <class Isa, class Heads>
+  template <class Isa, class View = scattered_view, class Heads>
   std::vector<float> attend(const Heads& heads, const std::vector<part>& parts, int threads = 1) {
     const steps step(parts);
     const std::size_t width = heads.heads * heads.head_dim;
@@ -68,16 +68,18 @@ struct filled_cache {
                     qkv.data() + (span.first_row + i) * heads.width());
       }
     }
+    std::vector<View> views;
+    for (const scattered_view& each : layout.views()) views.push_back(View{each});
     runner team(threads, host::attention_scratch(heads));
     team.run([&](host::op_context context) {
-      host::attention<Isa>(context, step.plan(), std::span<const scattered_view>(layout.views()), heads, 0,
-                           qkv.data(), cache, out.data());
+      host::attention<Isa>(context, step.plan(), std::span<const View>(views), heads, 0, qkv.data(), cache,
+                           out.data());
     });
     return out;
   }
-  template <class Isa>
+  template <class Isa, class View = scattered_view>
   std::vector<float> attend(const std::vector<part>& parts, int threads = 1) {
-    return attend<Isa>(shape, parts, threads);
+    return attend<Isa, View>(shape, parts, threads);
   }
 
  private:
@@ -89,30 +91,40 @@ struct filled_cache {
   }
 };
 
+/// The same rows, where a position does not see all before it.
+template <std::size_t Window, std::size_t Sinks>
+struct windowed : scattered_view {
+  static constexpr std::size_t window = Window, sinks = Sinks;
+};
+
 /// A step against the reference: the bounds of attention_tolerance over what the cache holds. Queries stay
 /// fp32.
-template <class Isa, class Key, class Value>
+template <class Isa, class View = scattered_view, class Key, class Value>
 std::string fault_of(filled_cache<Key, Value>& filled, const std::vector<part>& parts, int threads) {
   const host::head_shape& heads = filled.shape;
   const reference::attention_shape shape{heads.heads, heads.kv_heads, heads.head_dim, heads.head_dim};
   std::vector<float> expected;
   std::vector<double> tolerance;
+  std::size_t window = 0, sinks = 0;
+  if constexpr (cache::windowed_view<View>) window = View::window, sinks = View::sinks;
+  const std::size_t width = heads.kv_heads * heads.head_dim;
   for (std::size_t s = 0; s < parts.size(); ++s) {
     for (std::size_t i = 0; i < parts[s].count; ++i) {
       const std::size_t position = parts[s].position + i;
+      const auto keys = reference::seen_rows(filled.keys[s], width, position, window, sinks);
+      const auto values = reference::seen_rows(filled.values[s], width, position, window, sinks);
       for (std::size_t head = 0; head < heads.heads; ++head) {
         const auto query = std::span<const float>(filled.queries[s])
                                .subspan((position * heads.heads + head) * heads.head_dim, heads.head_dim);
-        const auto result = reference::attention_head(query, filled.keys[s], filled.values[s], shape, head,
-                                                      position + 1, 1.0);
-        const auto bounds = reference::attention_tolerance(query, filled.keys[s], filled.values[s], shape,
-                                                           head, position + 1, 1.0);
+        const std::size_t visible = keys.size() / width;
+        const auto result = reference::attention_head(query, keys, values, shape, head, visible, 1.0);
+        const auto bounds = reference::attention_tolerance(query, keys, values, shape, head, visible, 1.0);
         expected.insert(expected.end(), result.begin(), result.end());
         tolerance.insert(tolerance.end(), bounds.begin(), bounds.end());
       }
     }
   }
-  return first_fault(filled.template attend<Isa>(parts, threads), expected, tolerance);
+  return first_fault(filled.template attend<Isa, View>(parts, threads), expected, tolerance);
 }
 
 template <class Isa, class Key, class Value>
@@ -148,6 +160,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ragged_steps_are_within_their_bounds_with_fp16_row
 BOOST_AUTO_TEST_CASE_TEMPLATE(ragged_steps_are_within_their_bounds_with_rows_of_two_formats, Isa,
                               instruction_sets) {
   check_shapes<Isa, bf16, f16>();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(windows_and_sinks_are_within_their_bounds_and_hide_what_lies_between, Isa,
+                              instruction_sets) {
+  const auto check = [&]<class View>(View) {
+    filled_cache<f16, f16> filled({9, 3, 64, 64}, {150, 1, 40, 64}, 12, 3);
+    const std::vector<part> steps[] = {
+        {{149, 1}, {0, 1}, {32, 1}, {63, 1}}, {{0, 150}}, {{90, 60}, {0, 1}, {5, 20}}};
+    for (const std::vector<part>& parts : steps) {
+      const std::string fault = fault_of<Isa, View>(filled, parts, 1);
+      BOOST_TEST(fault == "", std::string_view(Isa::name) << ", window " << View::window << ", sinks "
+                                                          << View::sinks << ": " << fault);
+    }
+    // in a chunk or alone: the same bits, and neither reads what has left the window
+    const std::vector<float> whole = filled.template attend<Isa, View>({{130, 20}});
+    for (std::size_t position = View::sinks; position < 150 - View::window; ++position)
+      for (auto* rows : {&filled.keys[0], &filled.values[0]})
+        std::fill_n(rows->begin() + static_cast<std::ptrdiff_t>(position * 3 * 64), 3 * 64, std::nanf(""));
+    filled.write(0);
+    const std::vector<float> alone = filled.template attend<Isa, View>({{149, 1}});
+    BOOST_TEST(first_difference(alone, std::span(whole).last(9 * 64)) == "");
+  };
+  check(windowed<1, 0>{});
+  check(windowed<37, 3>{});
+  check(windowed<64, 70>{});
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_query_has_the_same_result_alone_in_any_chunk_and_in_any_batch, Isa,

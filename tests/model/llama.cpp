@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(what_the_family_does_not_compute_is_refused_and_not_left_ou
   BOOST_TEST(refused(describing("general.architecture", "qwen2"), {"'qwen2'", "'llama'"}));
   BOOST_TEST(refused(describing("llama.rope.scaling.type", "linear"), {"rope.scaling.type", "'linear'"}));
   BOOST_TEST(refused(describing("llama.rope.scale_linear", 2.0f), {"rope.scal"}));
-  BOOST_TEST(refused(describing("llama.attention.sliding_window", 4096u), {"sliding_window"}));
+  BOOST_TEST(refused(describing("llama.attention.sliding_window", 4096u),
+                     {"sliding_window", "4096", "cache::sliding<4096>"}));
   BOOST_TEST(refused(describing("llama.expert_count", 8u), {"expert_count"}));
   BOOST_TEST(refused(describing("llama.attention.value_length", 16u), {"value_length", "16", "8"}));
 }

@@ -1,7 +1,6 @@
 // Every rule about which policies go together, as a value. The same sentences as build errors are in
 // tests/must_fail.
 #include <tenon/cache/paged.hpp>
-#include <tenon/cache/sliding.hpp>
 #include <tenon/engine.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -118,7 +117,6 @@ BOOST_AUTO_TEST_CASE(a_batch_of_none_is_refused) {
   breaks<rule::nowhere_to_swap, model::llama, swapping>();
   breaks<rule::nowhere_to_swap, model::llama, swapping, cache::contiguous>();
   works<model::llama, swapping, cache::paged<16>>();
-  breaks<rule::window_unread, model::llama, cache::sliding<64>>();
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_cannot_be_computed_are_refused) {

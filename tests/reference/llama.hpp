@@ -41,7 +41,9 @@ inline std::vector<float> decode_tensor(const io::gguf_tensor& tensor) {
 /// The reference model. Usable for tests: about a second for twenty tokens of a model of 135 million weights.
 class reference_llama {
  public:
-  explicit reference_llama(const io::gguf_file& file) {
+  /// With a window, a token sees that many positions up to its own, and the first `sinks`.
+  explicit reference_llama(const io::gguf_file& file, std::size_t window = 0, std::size_t sinks = 0)
+      : window_(window), sinks_(sinks) {
     const auto number = [&](const char* key) {
       return static_cast<std::size_t>(file.get<std::uint64_t>(std::string("llama.") + key));
     };
@@ -59,7 +61,8 @@ class reference_llama {
     rope_.rotated = number_or("rope.dimension_count", heads_.key_size);
     rope_.base = static_cast<double>(file.find<float>("llama.rope.freq_base").value_or(10000.0f));
     if (const auto* factors = file.find_tensor("rope_freqs.weight")) rope_.factors = decode_tensor(*factors);
-    require(number_or("attention.sliding_window", 0) == 0, "the reference attends to all positions");
+    require(number_or("attention.sliding_window", window_) == window_,
+            "the reference's window is the model's");
 
     const auto tensor = [&](const std::string& name) {
       const io::gguf_tensor* found = file.find_tensor(name);
@@ -174,10 +177,14 @@ class reference_llama {
 
       std::vector<float> seen;  // [tokens][heads][value_size]
       for (std::size_t t = 0; t < ids.size(); ++t) {
-        const std::size_t row = heads_.heads * heads_.key_size;
+        const std::size_t row = heads_.heads * heads_.key_size, position = past.positions + t;
+        const std::size_t key_row = heads_.kv_heads * heads_.key_size;
+        const std::vector<float> seen_keys = seen_rows(past.keys[i], key_row, position, window_, sinks_);
+        const std::vector<float> seen_values =
+            seen_rows(past.values[i], heads_.kv_heads * heads_.value_size, position, window_, sinks_);
         const std::vector<float> head_rows =
-            attention(std::span<const float>(q).subspan(t * row, row), past.keys[i], past.values[i], heads_,
-                      past.positions + t + 1, scale);
+            attention(std::span<const float>(q).subspan(t * row, row), seen_keys, seen_values, heads_,
+                      seen_keys.size() / key_row, scale);
         seen.insert(seen.end(), head_rows.begin(), head_rows.end());
       }
       add(x, matmul(seen, l.attention_output, heads_.heads * heads_.value_size));
@@ -197,6 +204,7 @@ class reference_llama {
   /// [vocabulary][width]; the embedding's own table where the file has no other.
   std::span<const float> output() const { return output_.empty() ? embedding_ : output_; }
 
+  std::size_t window_, sinks_;
   std::size_t width_ = 0;
   double epsilon_ = 0;
   attention_shape heads_{.heads = 1, .kv_heads = 1, .key_size = 0, .value_size = 0};

@@ -143,6 +143,19 @@ struct attention_shape {
   std::size_t value_size;    ///< lanes of a V head and of a head of the result
 };
 
+/// Of rows [positions][width] those that the token at `position` sees: the first `sinks` and the last `window` up to its
+/// own; all up to its own where the window is 0.
+inline std::vector<float> seen_rows(std::span<const float> rows, std::size_t width, std::size_t position,
+                                    std::size_t window, std::size_t sinks) {
+  std::vector<float> seen;
+  for (std::size_t at = 0; at <= position; ++at) {
+    if (window != 0 && at + window <= position && at >= sinks) continue;
+    const auto row = rows.subspan(at * width, width);
+    seen.insert(seen.end(), row.begin(), row.end());
+  }
+  return seen;
+}
+
 /// What one query head sees: softmax(scale q.k) v over the first `visible` positions; zeros when there are
 /// none. query [key_size], keys [positions][kv_heads][key_size], values [positions][kv_heads][value_size]:
 /// [value_size].

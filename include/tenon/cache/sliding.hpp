@@ -14,9 +14,8 @@ namespace tenon::cache {
 /// et al., "Efficient Streaming Language Models with Attention Sinks", 2023). Only these are stored: each slot
 /// is `Sinks` rows and a ring, whose length does not depend on the context.
 ///
-/// It is a layout with a meaning: a kernel must attend to [0, min(Sinks, first(p))) and [first(p), p], and a
-/// model that was trained to look at everything gives other text over it. Positions stay true positions; no key
-/// is rotated again.
+/// It is a layout with a meaning: kernels attend to what the view says (cache::seen), and a model that was trained to
+/// look at everything gives other text over it. Positions stay true positions; no key is rotated again.
 ///
 /// A step may write c positions of a sequence before the first of them attends, so the ring holds Window + c - 1
 /// (geometry::step_tokens is the largest c).
@@ -26,10 +25,11 @@ struct sliding {
 
   using slot = tenon::slot::cache;
   static constexpr auto name = "sliding<" + decimal<Window>() + ", " + decimal<Sinks>() + ">";
-  static constexpr std::size_t window = Window;
-  static constexpr std::size_t sinks = Sinks;
 
   struct view {
+    static constexpr std::size_t window = Window;
+    static constexpr std::size_t sinks = Sinks;
+
     std::size_t first_row;
     std::size_t ring;  // rows of it
 
@@ -38,10 +38,6 @@ struct sliding {
     }
     TENON_HOST_DEVICE constexpr std::size_t run(std::size_t position) const {
       return position < Sinks ? Sinks - position : ring - (position - Sinks) % ring;
-    }
-    /// The first position of the window of `position`.
-    TENON_HOST_DEVICE static constexpr std::size_t first(std::size_t position) {
-      return position < Window ? 0 : position - Window + 1;
     }
   };
 

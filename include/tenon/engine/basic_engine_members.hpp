@@ -69,7 +69,9 @@ template <class... Ps>
 
 template <class... Ps>
 [[gnu::cold]] model::description basic_engine<Ps...>::describe(const io::gguf_file& file) {
-  model::description read = model::describe_llama(file);
+  std::size_t window = 0;
+  if constexpr (cache::windowed_view<cache_view>) window = cache_view::window;
+  model::description read = model::describe_llama(file, window);
   if constexpr (model_policy::has_fixed_shape) {
     const std::string difference = model::difference(read.shape, model_policy::shape);
     if (!difference.empty()) {

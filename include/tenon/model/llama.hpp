@@ -95,10 +95,10 @@ class key_reader {
 
 }  // namespace detail
 
-/// Reads and checks the metadata of a Llama-family file. Throws load_error for what is missing, out of range,
-/// or asks for something that this family does not compute (scaled rotary embedding, sliding windows,
-/// experts).
-[[gnu::cold]] inline description describe_llama(const io::gguf_file& file) {
+/// Reads and checks the metadata of a Llama-family file for an engine whose tokens see `window` positions, or everything
+/// (0). Throws load_error for what is missing, out of range, or asks for something that this family or engine does not
+/// compute (scaled rotary embedding, another window, experts).
+[[gnu::cold]] inline description describe_llama(const io::gguf_file& file, std::size_t window = 0) {
   const auto architecture = file.get<std::string_view>("general.architecture");
   if (architecture != llama::architecture) {
     throw file.fault(
@@ -143,8 +143,11 @@ class key_reader {
   if (scaling != "none" || file.contains(keys.key("rope.scale_linear"))) {
     throw keys.fault("rope.scaling.type", concat("is '", scaling, "', which this engine does not compute"));
   }
-  if (file.find<std::uint64_t>(keys.key("attention.sliding_window")).value_or(0) != 0) {
-    throw keys.fault("attention.sliding_window", "is set, but this engine attends to the whole context");
+  const auto of_model = file.find<std::uint64_t>(keys.key("attention.sliding_window")).value_or(0);
+  if (of_model != 0 && of_model != window) {
+    throw keys.fault("attention.sliding_window", concat("is ", of_model, ", but this engine attends to ",
+                                                        window == 0 ? "everything" : "another window",
+                                                        "; build it with cache::sliding<", of_model, ">"));
   }
   if (file.find<std::uint64_t>(keys.key("expert_count")).value_or(0) != 0) {
     throw keys.fault("expert_count", "is set, but this engine has no mixture of experts");

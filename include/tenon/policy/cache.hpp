@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/core/host_device.hpp"
 #include "tenon/policy/slot.hpp"
 
 namespace tenon::cache {
@@ -28,6 +29,30 @@ template <class V>
 concept layout_view = std::is_trivially_copyable_v<V> && requires(const V& view, std::size_t position) {
   { view.row(position) } -> std::convertible_to<std::size_t>;
   { view.run(position) } -> std::convertible_to<std::size_t>;
+};
+
+/// A view over which a position does not see everything before it, but the first `sinks` positions and the last `window`,
+/// itself among them. Kernels ask for nothing else.
+template <class V>
+concept windowed_view = layout_view<V> && requires {
+  { V::window } -> std::convertible_to<std::size_t>;
+  { V::sinks } -> std::convertible_to<std::size_t>;
+};
+
+/// What the token at `position` sees: positions [0, sinks) and [first, position].
+struct seen {
+  std::size_t sinks;  // at most first
+  std::size_t first;
+
+  template <layout_view V>
+  TENON_HOST_DEVICE static constexpr seen of(std::size_t position) {
+    if constexpr (windowed_view<V>) {
+      const std::size_t first = position < V::window ? 0 : position - V::window + 1;
+      return {first < V::sinks ? first : V::sinks, first};
+    } else {
+      return {0, 0};
+    }
+  }
 };
 
 /// A manager gives rows to slots.

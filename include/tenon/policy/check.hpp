@@ -72,9 +72,6 @@
   RULE(nowhere_to_swap,                                                                                      \
        "tenon: preemption::swap needs a cache with a swap space, as cache::paged; use it, or "               \
        "preemption::recompute")                                                                              \
-  RULE(                                                                                                      \
-      window_unread,                                                                                         \
-      "tenon: no backend attends over a window of the cache yet, as cache::sliding wants; use cache::paged") \
   RULE(shape_heads,                                                                                          \
        "tenon: fixed_shape<...> has heads that are no multiple of kv_heads; each key-value head serves the " \
        "same number "                                                                                        \
@@ -201,8 +198,6 @@ constexpr rule check_members() {
     return rule::empty_batch;
   } else if constexpr (N::preemption_type::swaps && !can_swap<C>) {
     return rule::nowhere_to_swap;
-  } else if constexpr (requires { C::window; }) {
-    return rule::window_unread;
   } else {
     return check_shape<M, P>();
   }

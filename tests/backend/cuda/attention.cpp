@@ -28,13 +28,13 @@ namespace {
 struct plain {
   using policy = cuda::full_attention;
   static constexpr double soft_cap = 0;
-  static constexpr int window = 0;
+  static constexpr std::size_t window = 0, sinks = 0;
 };
 template <class Policy>
 struct with {
   using policy = Policy;
   static constexpr double soft_cap = static_cast<double>(Policy::soft_cap);
-  static constexpr int window = Policy::window;
+  static constexpr std::size_t window = Policy::window, sinks = Policy::sinks;
 };
 
 template <class Format>
@@ -142,6 +142,15 @@ struct filled_cache {
     return out;
   }
 
+  /// Makes a position NaN in the cache.
+  void break_row(std::size_t sequence, std::size_t position) {
+    for (std::size_t head = 0; head < shape.kv_heads; ++head) {
+      const std::size_t at = (head * rows() + view(sequence).row(position)) * stride;
+      std::memset(key_bytes.data() + at * Key::block_bytes, 0xff, stride * Key::block_bytes);
+      std::memset(value_bytes.data() + at * Value::block_bytes, 0xff, stride * Value::block_bytes);
+    }
+  }
+
   /// A step against the reference; "" or the first fault.
   std::string fault_of(const std::vector<part>& parts) const {
     const test::attention_case c = step(parts);
@@ -176,13 +185,14 @@ struct filled_cache {
 
   std::string fault_of_head(std::size_t s, std::size_t position, std::size_t head, const float* seen) const {
     const std::size_t head_dim = shape.key_size;
-    const std::size_t first =
-        Options::window > 0 && position + 1 > Options::window ? position + 1 - Options::window : 0;
-    const std::size_t visible = position + 1 - first, skipped = first * shape.kv_heads * head_dim;
     const auto query =
         std::span<const float>(queries[s]).subspan((position * shape.heads + head) * head_dim, head_dim);
-    const auto k = std::span<const float>(keys[s]).subspan(skipped);
-    const auto v = std::span<const float>(values[s]).subspan(skipped);
+    const std::size_t width = shape.kv_heads * head_dim;
+    const std::vector<float> k =
+        reference::seen_rows(keys[s], width, position, Options::window, Options::sinks);
+    const std::vector<float> v =
+        reference::seen_rows(values[s], width, position, Options::window, Options::sinks);
+    const std::size_t visible = k.size() / width;
     std::vector<float> expected;
     std::vector<double> tolerance;
     if (Options::soft_cap > 0) {
@@ -268,6 +278,20 @@ BOOST_AUTO_TEST_CASE(soft_caps_and_windows_are_within_their_bounds) {
   check<64, f16, f16, with<test::windowed_attention>>(6, 2, 64);
   check<64, f16, f16, with<test::capped_window_attention>>(4, 1, 48);
   check<64, f32, f32, with<test::capped_window_attention>>(4, 1, 48);
+  check<64, f16, f16, with<test::windowed_cache>>(6, 2, 64);
+}
+
+BOOST_AUTO_TEST_CASE(what_lies_between_the_sinks_and_the_window_is_not_seen) {
+  const auto check_gap = []<class Format>(Format) {
+    filled_cache<64, Format, Format, with<test::capped_window_attention>> filled(2, 1, 64, {430});
+    // positions that none of these sees: 10 to 319 lie behind the window of 420
+    for (std::size_t position = 10; position < 320; ++position) filled.break_row(0, position);
+    for (const std::vector<part>& parts :
+         {std::vector<part>{{0, 429, 1}, {0, 420, 2}}, std::vector<part>{{0, 420, 10}}})
+      BOOST_TEST(filled.fault_of(parts) == "");
+  };
+  check_gap(f16{});
+  check_gap(f32{});
 }
 
 namespace {

@@ -14,14 +14,26 @@ std::size_t positions_of(std::span<const sequence_span> spans) {
   return sum;
 }
 
+/// How a layer's options and the cache's view come about for the options of a test.
+template <class Options>
+struct seen_through {
+  using policy = Options;
+  using view = scattered_view;
+};
+template <>
+struct seen_through<windowed_cache> {
+  using policy = cuda::full_attention;
+  using view = windowed_view;
+};
+
 /// A case's memory on the device.
-template <class Key, class Value>
+template <class Key, class Value, class View>
 struct attention_setup {
   cuda::stream on;
   const attention_case& c;
   cuda::device_buffer<float> qkv;
   cuda::device_buffer<std::byte> keys, values;
-  cuda::device_buffer<scattered_view> views;
+  cuda::device_buffer<View> views;
   cuda::device_buffer<cuda::attention_span> spans;
   cuda::attention_memory memory;
   cuda::activations out;
@@ -32,12 +44,18 @@ struct attention_setup {
         qkv(query_key_value, on),
         keys(key_bytes, on),
         values(value_bytes, on),
-        views(c.views, on),
+        views(of_view(c.views), on),
         spans(c.spans.size()),
         memory(cuda::attention_sizes::of(c.tokens, c.spans.size(), positions_of(c.spans), c.heads, c.kv_heads,
                                          c.head_dim),
                on),
         out(c.tokens, static_cast<std::size_t>(c.heads * c.head_dim), {true, true, true}, on) {}
+
+  static std::vector<View> of_view(const std::vector<scattered_view>& all) {
+    std::vector<View> views;
+    for (const scattered_view& each : all) views.push_back(View{each});
+    return views;
+  }
 
   cuda::attention_extent plan(std::span<const sequence_span> step) {
     std::vector<cuda::attention_span> made(c.spans.size());
@@ -54,15 +72,15 @@ struct attention_setup {
   void run(const cuda::attention_extent& extent) {
     cuda::attention<HeadSize, Key, Value, Policy>(
         on,
-        cuda::attention_parameters<scattered_view>{qkv.data(),
-                                                   spans.data(),
-                                                   views.data(),
-                                                   {keys.data(), values.data(), c.cache_rows, c.stride},
-                                                   memory.view(),
-                                                   out.view(),
-                                                   c.heads,
-                                                   c.kv_heads,
-                                                   c.head_dim},
+        cuda::attention_parameters<View>{qkv.data(),
+                                         spans.data(),
+                                         views.data(),
+                                         {keys.data(), values.data(), c.cache_rows, c.stride},
+                                         memory.view(),
+                                         out.view(),
+                                         c.heads,
+                                         c.kv_heads,
+                                         c.head_dim},
         extent);
   }
 
@@ -74,9 +92,10 @@ struct attention_setup {
 template <int HeadSize, class Key, class Value, class Policy>
 cuda_activations cuda_attention(const attention_case& c, std::span<const float> query_key_value,
                                 std::span<const std::byte> keys, std::span<const std::byte> values) {
-  attention_setup<Key, Value> setup(c, query_key_value, keys, values);
+  using through = seen_through<Policy>;
+  attention_setup<Key, Value, typename through::view> setup(c, query_key_value, keys, values);
   const cuda::attention_extent extent = setup.plan(c.spans);
-  for (int i = 0; i < c.times; ++i) setup.template run<HeadSize, Policy>(extent);
+  for (int i = 0; i < c.times; ++i) setup.template run<HeadSize, typename through::policy>(extent);
   return setup.read();
 }
 
@@ -84,7 +103,7 @@ template <int HeadSize, class Key, class Value, class Policy>
 cuda_activations cuda_attention_graph(const attention_case& c, std::span<const sequence_span> first,
                                       std::span<const float> query_key_value, std::span<const std::byte> keys,
                                       std::span<const std::byte> values) {
-  attention_setup<Key, Value> setup(c, query_key_value, keys, values);
+  attention_setup<Key, Value, scattered_view> setup(c, query_key_value, keys, values);
   const cuda::attention_extent extent = setup.plan(first);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
@@ -120,6 +139,7 @@ INSTANTIATE(64, f16, f16, capped_attention);
 INSTANTIATE(64, f16, f16, windowed_attention);
 INSTANTIATE(64, f16, f16, capped_window_attention);
 INSTANTIATE(64, f32, f32, capped_window_attention);
+INSTANTIATE(64, f16, f16, windowed_cache);
 #undef INSTANTIATE
 template cuda_activations cuda_attention_graph<64, f16, f16, cuda::full_attention>(
     const attention_case&, std::span<const sequence_span>, std::span<const float>, std::span<const std::byte>,

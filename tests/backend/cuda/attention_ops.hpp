@@ -15,14 +15,28 @@ namespace tenon::test {
 struct capped_attention {
   static constexpr float soft_cap = 2.5f;
   static constexpr int window = 0;
+  static constexpr int sinks = 0;
 };
 struct windowed_attention {
   static constexpr float soft_cap = 0;
   static constexpr int window = 37;
+  static constexpr int sinks = 0;
 };
 struct capped_window_attention {
   static constexpr float soft_cap = 2.5f;
-  static constexpr int window = 150;
+  static constexpr int window = 101;
+  static constexpr int sinks = 5;
+};
+
+/// Nothing of the layer, but a cache that keeps a window and sinks.
+struct windowed_cache {
+  static constexpr float soft_cap = 0;
+  static constexpr int window = 29;
+  static constexpr int sinks = 3;
+};
+
+struct windowed_view : scattered_view {
+  static constexpr std::size_t window = windowed_cache::window, sinks = windowed_cache::sinks;
 };
 
 struct attention_case {

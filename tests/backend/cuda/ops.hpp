@@ -42,6 +42,7 @@ struct scattered_view {
   TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const {
     return first + position * 7 % count;
   }
+  TENON_HOST_DEVICE constexpr std::size_t run(std::size_t) const { return 1; }
 };
 
 struct rope_case {

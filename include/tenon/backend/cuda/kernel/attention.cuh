@@ -22,6 +22,17 @@ inline constexpr bool attention_formats = std::is_same_v<Key, f32> == std::is_sa
 
 namespace detail {
 
+/// A layer's options over a view.
+template <class Policy, class View>
+struct in_view {
+  using type = Policy;
+};
+template <class Policy, cache::windowed_view View>
+struct in_view<Policy, View> {
+  static_assert(Policy::window == 0, "the layer's options or the cache have a window, not both");
+  using type = attention_in_window<Policy, View>;
+};
+
 /// Allows a kernel its shared memory where that is more than the 48 KiB that every kernel can have.
 template <class Parameters>
 void launch_shared(void (*kernel)(Parameters), const char* name, const launch_shape& shape, const stream& on,
@@ -34,9 +45,9 @@ void launch_shared(void (*kernel)(Parameters), const char* name, const launch_sh
 
 }  // namespace detail
 
-/// out = softmax(q k^T) v for every token of the spans. HeadSize is attention_head_size(head_dim). Throws tenon::error for
+/// out = softmax(q k^T) v for every token of the spans, over what the layer's options and the view let a token see. HeadSize is attention_head_size(head_dim). Throws tenon::error for
 /// heads that the kernels cannot take, or rows of the cache that are not 16 bytes apart.
-template <int HeadSize, class Key, class Value, attention_policy Policy, class View>
+template <int HeadSize, class Key, class Value, attention_policy Layer, cache::layout_view View>
 void attention(const stream& on, const attention_parameters<View>& p, const attention_extent& extent) {
   static_assert(HeadSize == attention_head_size(HeadSize), "HeadSize is one of attention_head_size()");
   static_assert(attention_formats<Key, Value>,
@@ -50,6 +61,7 @@ void attention(const stream& on, const attention_parameters<View>& p, const atte
       p.cache.stride < p.head_dim)
     throw error(concat("rows of ", p.cache.stride, " values in a cache of ", Key::name.view(), " keys and ",
                        Value::name.view(), " values are not a multiple of 16 bytes, or too short; pad them"));
+  using Policy = typename detail::in_view<Layer, View>::type;
   const auto size = [](int n) { return static_cast<unsigned>(n); };
   const unsigned spans = size(extent.spans);
   if constexpr (std::is_same_v<Key, f32>) {

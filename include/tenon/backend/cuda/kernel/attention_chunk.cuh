@@ -23,12 +23,12 @@ struct chunk_layout {
 /// Where a position's keys and values are: the row of the cache, and all bits set where the position is wanted.
 using row_entry = int2;
 
-/// The rows of positions [base, base + Chunk) of a sequence; those outside of [first, end) are not wanted.
-template <int Chunk, class View>
+/// The rows of positions [base, base + Chunk) of a sequence; those outside of [first, end) are not wanted, but sinks are.
+template <class Policy, int Chunk, class View>
 __device__ __forceinline__ void find_rows(const View& view, int base, int first, int end, row_entry* rows) {
   for (int i = static_cast<int>(threadIdx.x); i < Chunk; i += attention_threads) {
     const int position = base + i;
-    const bool is_wanted = position >= first && position < end;
+    const bool is_wanted = (position >= first || is_sink<Policy>(position)) && position < end;
     rows[i] = is_wanted ? make_int2(static_cast<int>(view.row(static_cast<std::size_t>(position))), -1)
                         : make_int2(0, 0);
   }
@@ -152,7 +152,7 @@ __device__ __forceinline__ void score_keys(const Query& query, std::uint32_t key
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const int at = position + 8 * (i / 4) + i % 2, row = i % 4 / 2;
-    if (at < seen.from[row] || at > seen.to[row]) scores[i / 4][i % 4] = -INFINITY;
+    if ((at < seen.from[row] && !is_sink<Policy>(at)) || at > seen.to[row]) scores[i / 4][i % 4] = -INFINITY;
   }
 }
 

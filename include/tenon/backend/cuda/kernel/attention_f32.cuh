@@ -36,9 +36,10 @@ __global__ void __launch_bounds__(attention_threads)
                                  static_cast<std::size_t>(head * p.head_dim + i)];
   float total[most_lanes] = {0, 0}, largest = -INFINITY, sum = 0;
   const int first_key = first_seen<Policy>(position);
-  for (int base = first_key / chunk_size * chunk_size; base <= position; base += chunk_size) {
-    const int key = base + thread;
-    const bool is_seen = key >= first_key && key <= position;
+  const seen_chunks<Policy, chunk_size> chunk_at(first_key, position + 1);
+  for (int chunk = 0; chunk < chunk_at.count; ++chunk) {
+    const int key = chunk_at[chunk] * chunk_size + thread;
+    const bool is_seen = (key >= first_key || is_sink<Policy>(key)) && key <= position;
     rows[thread] = is_seen ? static_cast<int>(view.row(static_cast<std::size_t>(key))) : -1;
     __syncthreads();
     float score = -INFINITY;

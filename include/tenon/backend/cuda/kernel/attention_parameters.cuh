@@ -10,6 +10,7 @@
 #include "tenon/backend/cuda/kernel/attention_tuning.hpp"
 #include "tenon/backend/cuda/kernel/rope.cuh"
 #include "tenon/backend/cuda/memory.hpp"
+#include "tenon/policy/cache.hpp"
 #include "tenon/schedule/step_plan.hpp"
 
 namespace tenon::cuda {
@@ -17,15 +18,25 @@ namespace tenon::cuda {
 /// Options of a layer, fixed at build time.
 ///   soft_cap  scores become soft_cap * tanh(score / soft_cap) (Gemma 2, arXiv 2408.00118); 0: as they are
 ///   window    a position sees itself and the window - 1 before it (Mistral, arXiv 2310.06825); 0: all before it
+///   sinks     with a window: and the first `sinks` of all (Xiao et al. 2023, arXiv 2309.17453)
 template <class P>
 concept attention_policy = requires {
   { P::soft_cap } -> std::convertible_to<float>;
   { P::window } -> std::convertible_to<int>;
+  { P::sinks } -> std::convertible_to<int>;
 };
 
 struct full_attention {
   static constexpr float soft_cap = 0;
   static constexpr int window = 0;
+  static constexpr int sinks = 0;
+};
+
+/// A layer over a cache that keeps no more than a window.
+template <class Policy, cache::windowed_view View>
+struct attention_in_window : Policy {
+  static constexpr int window = static_cast<int>(View::window);
+  static constexpr int sinks = static_cast<int>(View::sinks);
 };
 
 /// Tokens of a sequence at consecutive positions, as kernels read them. A span without tokens does nothing, so that a

@@ -26,7 +26,7 @@ __device__ __forceinline__ float capped(float score) {
   }
 }
 
-/// The first position that the token at `position` sees. It sees all up to its own.
+/// The first position that the token at `position` sees behind the sinks. It sees all from there up to its own.
 template <attention_policy Policy>
 __device__ __forceinline__ int first_seen(int position) {
   if constexpr (Policy::window > 0) {
@@ -35,6 +35,25 @@ __device__ __forceinline__ int first_seen(int position) {
     return 0;
   }
 }
+
+/// Whether a position is one of the sinks, which every later token sees.
+template <attention_policy Policy>
+__device__ __forceinline__ bool is_sink(int position) {
+  return Policy::sinks > 0 && position < Policy::sinks;
+}
+
+/// The chunks of a sequence in which something is seen of the positions [first, end): those of the sinks, and those.
+template <attention_policy Policy, int Chunk>
+struct seen_chunks {
+  int of_sinks, first, count;
+
+  __device__ __forceinline__ seen_chunks(int first_position, int end)
+      : of_sinks(min((Policy::sinks + Chunk - 1) / Chunk, first_position / Chunk)),
+        first(first_position / Chunk - of_sinks),
+        count((end + Chunk - 1) / Chunk - first) {}
+
+  __device__ __forceinline__ int operator[](int i) const { return i < of_sinks ? i : first + i; }
+};
 
 /// What weights are relative to, for a chunk whose largest score that is.
 __device__ __forceinline__ float weight_base(float largest) {

@@ -71,7 +71,8 @@ __global__ void __launch_bounds__(attention_threads)
 
   const attention_span span = p.spans[blockIdx.z];
   const int first_key = first_seen<Policy>(span.first_position), end = span.first_position + span.count;
-  const int first_chunk = first_key / chunk_size, chunks = (end + chunk_size - 1) / chunk_size - first_chunk;
+  const seen_chunks<Policy, chunk_size> chunk_at(first_key, end);
+  const int chunks = chunk_at.count;
   const int blocks = max(1, min(static_cast<int>(gridDim.x), chunks));
   if (static_cast<int>(blockIdx.x) >= blocks || span.count == 0) return;
 
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(attention_threads)
   const View view = p.views[blockIdx.z];
   const auto find = [&](int chunk, row_entry* table) {
     if (chunk < chunks)
-      find_rows<chunk_size>(view, (first_chunk + chunk) * chunk_size, first_key, end, table);
+      find_rows<Policy, chunk_size>(view, chunk_at[chunk] * chunk_size, first_key, end, table);
   };
 
   int chunk = static_cast<int>(blockIdx.x);
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(attention_threads)
   const seen_positions<Policy> seen(tile, first);
 
   for (int turn = 0; chunk < chunks; chunk += blocks, ++turn) {
-    const int base = (first_chunk + chunk) * chunk_size;
+    const int base = chunk_at[chunk] * chunk_size;
     row_entry* next_table = row_table + (turn + 1) % 2 * chunk_size;
     const bool has_next = chunk + blocks < chunks;
     wait_for_copies<1>();  // keys are there

@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(attention_threads)
                         kv_head * group, group, tokens * group};
 
   const int first_key = first_seen<Policy>(tile.first_position), end = tile.first_position + tokens;
-  const int first_chunk = first_key / chunk_size, last_chunk = (end - 1) / chunk_size;
+  const seen_chunks<Policy, chunk_size> chunk_at(first_key, end);
+  const int chunks = chunk_at.count;
 
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes,
             lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -62,9 +63,10 @@ __global__ void __launch_bounds__(attention_threads)
   };
   const View view = p.views[blockIdx.z];
   const auto find = [&](int chunk, row_entry* table) {
-    if (chunk <= last_chunk) find_rows<chunk_size>(view, chunk * chunk_size, first_key, end, table);
+    if (chunk < chunks)
+      find_rows<Policy, chunk_size>(view, chunk_at[chunk] * chunk_size, first_key, end, table);
   };
-  find(first_chunk, row_table);
+  find(0, row_table);
   __syncthreads();
   copy_keys(row_table), copy_values(row_table);
 
@@ -78,11 +80,12 @@ __global__ void __launch_bounds__(attention_threads)
 
   float total[columns][2][4] = {};
   float largest[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
-  for (int chunk = first_chunk; chunk <= last_chunk; ++chunk) {
-    const int base = chunk * chunk_size;
-    row_entry* next_table = row_table + (chunk + 1 - first_chunk) % 2 * chunk_size;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int base = chunk_at[chunk] * chunk_size;
+    row_entry* next_table = row_table + (chunk + 1) % 2 * chunk_size;
     const auto is_seen = [&](int part) {  // 16 keys
-      return has_rows && base + 16 * part <= seen.any_to && base + 16 * part + 15 >= seen.any_from;
+      const int key = base + 16 * part;
+      return has_rows && key <= seen.any_to && (key + 15 >= seen.any_from || is_sink<Policy>(key));
     };
     wait_for_copies<1>();  // keys are there
     __syncthreads();
@@ -106,7 +109,7 @@ __global__ void __launch_bounds__(attention_threads)
     }
     find(chunk + 1, next_table);
     __syncthreads();  // keys are done with
-    if (chunk < last_chunk) {
+    if (chunk + 1 < chunks) {
       copy_keys(next_table);
     } else {
       commit_copies();
@@ -171,7 +174,7 @@ __global__ void __launch_bounds__(attention_threads)
       }
     }
     __syncthreads();  // values are done with
-    if (chunk < last_chunk) copy_values(next_table);
+    if (chunk + 1 < chunks) copy_values(next_table);
   }
 
 #pragma unroll

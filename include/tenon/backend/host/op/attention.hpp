@@ -2,7 +2,7 @@
 // prompt take the same way. Queries of the heads that share a key-value head are packed into one tile, and
 // the softmax is taken online (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao et al. 2022, arXiv
 // 2205.14135) over blocks of 32 positions counted from the sequence's start: a query's sums do not depend on
-// what it shares a tile with, nor on the cache's layout.
+// what it shares a tile with, nor on the cache's layout. Over a view with a window it skips what is not seen.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +42,23 @@ constexpr std::size_t attention_scratch(const Heads& shape) {
 
 namespace detail {
 
+/// The positions of a block that a query sees: [0, sinks) and [first, end). Without sinks the former are none, and in
+/// most blocks `first` is 0.
+struct seen_part {
+  std::size_t sinks, first, end;
+
+  /// Of the block that begins at position `block`, where `seen` is all that is seen of the positions up to `end`.
+  static seen_part of(std::size_t block, const cache::seen& seen, std::size_t end) {
+    const auto inside = [&](std::size_t at) {
+      return at < block ? std::size_t{0} : (std::min)(position_block, at - block);
+    };
+    const std::size_t last = inside(end), sinks = inside(seen.sinks);
+    return inside(seen.first) < last ? seen_part{sinks, inside(seen.first), last}
+                                     : seen_part{sinks, sinks, sinks};
+  }
+  bool is_empty() const { return end == 0; }
+};
+
 /// The online softmax of one tile: queries [queries, stride] against blocks of keys and values in fp32.
 template <class Isa>
 struct attention_tile {
@@ -73,17 +90,18 @@ struct attention_tile {
     std::fill_n(total, queries, 0.0f);
   }
 
-  /// One block for one query, which sees its first `visible` positions (at least one).
-  void add_block(std::size_t q, std::size_t visible) {
+  /// One block for one query, which sees `visible` of it (at least one position).
+  void add_block(std::size_t q, const seen_part& visible) {
     float* row = scores + q * position_block;
     for (std::size_t first = 0; first < position_block; first += v::lanes) {
-      if (first >= visible) {
+      if (first >= visible.end) {
         v::store(row + first, v::set1(nothing));
       } else {
         v::store(row + first, dots(query + q * stride, keys + first * stride));
       }
     }
-    for (std::size_t i = visible; i % v::lanes != 0; ++i) row[i] = nothing;
+    for (std::size_t i = visible.end; i % v::lanes != 0; ++i) row[i] = nothing;
+    for (std::size_t i = visible.sinks; i < visible.first; ++i) row[i] = nothing;
 
     auto most = v::load(row);
     for (std::size_t i = v::lanes; i < position_block; i += v::lanes)
@@ -127,7 +145,7 @@ struct attention_tile {
   }
 
   /// output = output * correction + weights times values, over the visible positions in order.
-  void accumulate(std::size_t q, std::size_t visible, float correction) {
+  void accumulate(std::size_t q, const seen_part& visible, float correction) {
     constexpr std::size_t together = 4;  // vectors of the head that are summed in registers
     const float* weight = scores + q * position_block;
     float* out = output + q * stride;
@@ -139,27 +157,30 @@ struct attention_tile {
   }
 
   template <std::size_t Vectors>
-  void accumulate_vectors(float* out, const float* value, const float* weight, std::size_t visible,
+  void accumulate_vectors(float* out, const float* value, const float* weight, const seen_part& visible,
                           float correction) const {
     typename v::vec sum[Vectors];
     unrolled<Vectors>([&](auto i) { sum[i] = v::mul(v::load(out + i * v::lanes), v::set1(correction)); });
-    for (std::size_t p = 0; p < visible; ++p) {
-      const auto w = v::set1(weight[p]);
-      unrolled<Vectors>(
-          [&](auto i) { sum[i] = v::fma(w, v::load(value + p * stride + i * v::lanes), sum[i]); });
-    }
+    const auto add = [&](std::size_t from, std::size_t to) {
+      for (std::size_t p = from; p < to; ++p) {
+        const auto w = v::set1(weight[p]);
+        unrolled<Vectors>(
+            [&](auto i) { sum[i] = v::fma(w, v::load(value + p * stride + i * v::lanes), sum[i]); });
+      }
+    };
+    add(0, visible.sinks);
+    add(visible.first, visible.end);
     unrolled<Vectors>([&](auto i) { v::store(out + i * v::lanes, sum[i]); });
   }
 };
 
-/// Decodes `count` rows of the cache, from `position` on, to fp32 rows of `stride` values; rows up to a whole
-/// block are zeros, so that what lies in the cache behind them cannot reach a product.
+/// Decodes the rows [first, end) of the cache that hold positions from `position` on to fp32 rows of `stride` values.
 template <class Isa, class Format, class View>
 void load_rows(const std::uint8_t* base, std::size_t row_bytes, const View& view, std::size_t position,
-               std::size_t count, std::size_t stride, float* out) {
+               std::size_t first, std::size_t end, std::size_t stride, float* out) {
   using v = simd<Isa>;
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t run = (std::min)(count - done, static_cast<std::size_t>(view.run(position + done)));
+  for (std::size_t done = first; done < end;) {
+    const std::size_t run = (std::min)(end - done, static_cast<std::size_t>(view.run(position + done)));
     const std::uint8_t* row = base + static_cast<std::size_t>(view.row(position + done)) * row_bytes;
     for (std::size_t i = 0; i < run; ++i, row += row_bytes) {
       float* to = out + (done + i) * stride;
@@ -169,7 +190,17 @@ void load_rows(const std::uint8_t* base, std::size_t row_bytes, const View& view
     }
     done += run;
   }
-  std::fill(out + count * stride, out + position_block * stride, 0.0f);
+}
+
+/// A block of the cache from position `block` on: what a tile sees, and zeros elsewhere, so that what lies in the cache
+/// there cannot reach a product.
+template <class Isa, class Format, class View>
+void load_block(const std::uint8_t* base, std::size_t row_bytes, const View& view, std::size_t block,
+                const seen_part& part, std::size_t stride, float* out) {
+  load_rows<Isa, Format>(base, row_bytes, view, block, 0, part.sinks, stride, out);
+  std::fill(out + part.sinks * stride, out + part.first * stride, 0.0f);
+  load_rows<Isa, Format>(base, row_bytes, view, block, part.first, part.end, stride, out);
+  std::fill(out + part.end * stride, out + position_block * stride, 0.0f);
 }
 
 }  // namespace detail
@@ -206,15 +237,20 @@ void attention(op_context context, const step_plan& plan, std::span<const View> 
       std::fill(work.query + q * stride + shape.head_dim, work.query + (q + 1) * stride, 0.0f);
     }
     const std::size_t end = position + tokens;
+    const cache::seen of_tile =
+        cache::seen::of<View>(position);  // the later ones see no more of what is before
+    const std::size_t first_of_window = of_tile.first / position_block * position_block;
     for (std::size_t block = 0; block < end; block += position_block) {
-      const std::size_t count = (std::min)(position_block, end - block);
-      detail::load_rows<Isa, Key>(cache.keys(layer, kv_head), cache.key_stride(), views[s], block, count,
-                                  stride, work.keys);
-      detail::load_rows<Isa, Value>(cache.values(layer, kv_head), cache.value_stride(), views[s], block,
-                                    count, stride, work.values);
+      if (block >= of_tile.sinks) block = (std::max)(block, first_of_window);
+      const auto part = detail::seen_part::of(block, of_tile, end);
+      detail::load_block<Isa, Key>(cache.keys(layer, kv_head), cache.key_stride(), views[s], block, part,
+                                   stride, work.keys);
+      detail::load_block<Isa, Value>(cache.values(layer, kv_head), cache.value_stride(), views[s], block,
+                                     part, stride, work.values);
       for (std::size_t q = 0; q < tokens * group; ++q) {
-        const std::size_t seen = position + q / group + 1;  // positions that the query sees
-        if (seen > block) work.add_block(q, (std::min)(position_block, seen - block));
+        const std::size_t at = position + q / group;
+        const auto visible = detail::seen_part::of(block, cache::seen::of<View>(at), at + 1);
+        if (!visible.is_empty()) work.add_block(q, visible);
       }
     }
     for (std::size_t q = 0; q < tokens * group; ++q) {
