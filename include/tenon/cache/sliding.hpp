@@ -10,6 +10,23 @@
 
 namespace tenon::cache {
 
+/// Where a slot's positions are, and which of them are seen (cache::seen).
+template <std::size_t Window, std::size_t Sinks>
+struct sliding_view {
+  static constexpr std::size_t window = Window;
+  static constexpr std::size_t sinks = Sinks;
+
+  std::size_t first_row;
+  std::size_t ring;  // rows of it
+
+  TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const {
+    return first_row + (position < Sinks ? position : Sinks + (position - Sinks) % ring);
+  }
+  TENON_HOST_DEVICE constexpr std::size_t run(std::size_t position) const {
+    return position < Sinks ? Sinks - position : ring - (position - Sinks) % ring;
+  }
+};
+
 /// Position p attends to the last Window positions, p among them, and to the first Sinks ("attention sinks", Xiao
 /// et al., "Efficient Streaming Language Models with Attention Sinks", 2023). Only these are stored: each slot
 /// is `Sinks` rows and a ring, whose length does not depend on the context.
@@ -26,20 +43,7 @@ struct sliding {
   using slot = tenon::slot::cache;
   static constexpr auto name = "sliding<" + decimal<Window>() + ", " + decimal<Sinks>() + ">";
 
-  struct view {
-    static constexpr std::size_t window = Window;
-    static constexpr std::size_t sinks = Sinks;
-
-    std::size_t first_row;
-    std::size_t ring;  // rows of it
-
-    TENON_HOST_DEVICE constexpr std::size_t row(std::size_t position) const {
-      return first_row + (position < Sinks ? position : Sinks + (position - Sinks) % ring);
-    }
-    TENON_HOST_DEVICE constexpr std::size_t run(std::size_t position) const {
-      return position < Sinks ? Sinks - position : ring - (position - Sinks) % ring;
-    }
-  };
+  using view = sliding_view<Window, Sinks>;
 
   class manager {
    public:
@@ -50,7 +54,7 @@ struct sliding {
     std::size_t capacity() const { return context_; }
     bool reserve(std::size_t, std::size_t positions) { return positions <= context_; }
     void release(std::size_t) {}
-    sliding::view view(std::size_t slot) const { return {slot * (Sinks + ring_), ring_}; }
+    sliding_view<Window, Sinks> view(std::size_t slot) const { return {slot * (Sinks + ring_), ring_}; }
 
    private:
     /// No longer than what the context leaves for it.

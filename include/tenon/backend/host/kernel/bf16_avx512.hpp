@@ -42,7 +42,7 @@ struct product_kernel<isa::avx512_bf16, Format, as_bf16> {
       group_decoder<isa::avx512_bf16, Format>::decode(panel + g * layout::group_bytes, decoded);
       for (int k = 0; k < group_size; k += 2) {
         for (int i = 0; i < panel_rows; i += v::lanes) {
-          const __m512i even = _mm512_srli_epi32(rounded(v::load(decoded + k * panel_rows + i)), 16);
+          const __m512i even = v::shift_right<16>(rounded(v::load(decoded + k * panel_rows + i)));
           const __m512i odd = rounded(v::load(decoded + (k + 1) * panel_rows + i));
           const __m512i upper = _mm512_and_si512(odd, _mm512_set1_epi32(static_cast<int>(0xffff0000u)));
           _mm512_storeu_si512(scratch + (k / 2 * panel_rows + i) * 4, _mm512_or_si512(even, upper));
@@ -81,7 +81,7 @@ struct product_kernel<isa::avx512_bf16, Format, as_bf16> {
   /// The bits of the bf16 nearest to each value, ties to even, in the upper halves; NaN stays NaN.
   static __m512i rounded(__m512 x) {
     const __m512i bits = _mm512_castps_si512(x);
-    const __m512i tie = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i tie = _mm512_and_si512(v::shift_right<16>(bits), _mm512_set1_epi32(1));
     const __m512i nearest = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), tie);
     const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x00400000));
     return _mm512_mask_mov_epi32(nearest, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), quiet);

@@ -79,8 +79,7 @@ struct avx512_unpacked {
     add_products(x.quanta, dot);
     const bool refined = x.any_refined<T>(token, group);
     if (refined) {
-      unrolled<T>(
-          [&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = _mm512_slli_epi32(dot[t][i], 7); }); });
+      unrolled<T>([&](auto t) { unrolled<tiles>([&](auto i) { dot[t][i] = v::shift_left<7>(dot[t][i]); }); });
       add_products(x.residuals, dot);
     }
     if constexpr (is_8_bit) {

@@ -43,7 +43,7 @@ struct simd<isa::avx512> {
   static vec round(vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
   static vec scale_by_power(vec x, vec n) {
     const __m512i exponent = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
-    return _mm512_mul_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(exponent, 23)));
+    return _mm512_mul_ps(x, _mm512_castsi512_ps(shift_left<23>(exponent)));
   }
   static vec keep_where_not_less(vec a, vec b, vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), x);
@@ -69,7 +69,7 @@ struct simd<isa::avx512> {
   }
   static vec load_bfloat(const std::uint16_t* p) {
     const __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+    return _mm512_castsi512_ps(shift_left<16>(bits));
   }
   static void store_half(std::uint16_t* p, vec a) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
@@ -83,6 +83,14 @@ struct simd<isa::avx512> {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a)));
   }
   static vec to_float(__m512i a) { return _mm512_cvtepi32_ps(a); }
+  template <int Count>
+  static __m512i shift_left(__m512i a) {
+    return _mm512_slli_epi32(a, Count);
+  }
+  template <int Count>
+  static __m512i shift_right(__m512i a) {
+    return _mm512_srli_epi32(a, Count);
+  }
   static vec nibbles(const std::uint8_t* words, int shift) {
     const __m512i all = _mm512_loadu_si512(words);
     const __m512i one =
