@@ -1,4 +1,4 @@
-# CUDA for our own tests: nvcc, where there is one, and the emulator that runs what it makes on the processor. TENON_CUDA
+# CUDA for our own tests: nvcc, where there is one (tests/fetch-nvcc.sh gets one), and the emulator that runs what it makes on the processor. TENON_CUDA
 # is ON by default where nvcc is found; nobody who only uses tenon's host backend needs either.
 include(CheckLanguage)
 check_language(CUDA)

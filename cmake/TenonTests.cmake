@@ -17,6 +17,19 @@ function(tenon_suite_of source result)
   endif()
 endfunction()
 
+# tenon_test_base([flags]): sets base to the object library of what the test programs compiled with the FLAGS share, the
+# entry point and the precompiled header of what nearly all of them include.
+function(tenon_test_base)
+  string(JOIN - base tenon_test_base ${ARGN})
+  set(base ${base} PARENT_SCOPE)
+  if(TARGET ${base})
+    return()
+  endif()
+  add_library(${base} OBJECT ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
+  target_link_libraries(${base} PRIVATE tenon_test ${ARGN})
+  target_precompile_headers(${base} PRIVATE <boost/test/unit_test.hpp> <nlohmann/json.hpp>)
+endfunction()
+
 # tenon_test_folder(folder [VARIANT name] [FLAGS interface_library] [SUITES name ...] [LAUNCHER command ...] [THREADED]):
 # builds tenon-test-FOLDER[-VARIANT] from the .cpp files of the folder (SUITES: from those, and the files without tests),
 # compiled with the FLAGS after all others, and adds each suite as the ctest entry FOLDER.SUITE[.VARIANT].
@@ -32,7 +45,7 @@ function(tenon_test_folder folder)
   endif()
 
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
-  set(compiled ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
+  set(compiled "")
   set(suites "")
   foreach(source IN LISTS sources)
     tenon_suite_of(${source} suite)
@@ -47,9 +60,11 @@ function(tenon_test_folder folder)
     endif()
   endforeach()
 
+  tenon_test_base(${ARG_FLAGS})
   add_executable(${program} ${compiled})
   add_dependencies(${program} tenon_test_data)
-  target_link_libraries(${program} PRIVATE tenon_test ${ARG_FLAGS})
+  target_link_libraries(${program} PRIVATE ${base} tenon_test ${ARG_FLAGS})
+  target_precompile_headers(${program} REUSE_FROM ${base})
   foreach(suite IN LISTS suites)
     add_test(NAME ${name}.${suite}${suffix}
              COMMAND ${ARG_LAUNCHER} $<TARGET_FILE:${program}> --run_test=${suite} --catch_system_errors=no)
@@ -60,15 +75,16 @@ function(tenon_test_folder folder)
   endforeach()
 endfunction()
 
-# The sanitizers, as variants within an ordinary build. The optimiser is on, so that they do not take minutes.
+# The sanitizers, as variants within an ordinary build. The address sanitizer's checks take several times as long to
+# optimise as to run; the thread sanitizer's slow kernels down, so that the optimiser is on there.
 add_library(tenon_address_sanitizer INTERFACE)
-target_compile_options(tenon_address_sanitizer INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all)
+target_compile_options(tenon_address_sanitizer INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -O0)
 target_link_options(tenon_address_sanitizer INTERFACE -fsanitize=address,undefined)
 add_library(tenon_thread_sanitizer INTERFACE)
-target_compile_options(tenon_thread_sanitizer INTERFACE -fsanitize=thread)
+target_compile_options(tenon_thread_sanitizer INTERFACE -fsanitize=thread -O1)
 target_link_options(tenon_thread_sanitizer INTERFACE -fsanitize=thread)
 foreach(sanitizer address thread)
-  target_compile_options(tenon_${sanitizer}_sanitizer INTERFACE -O1 -g1 -fno-omit-frame-pointer)
+  target_compile_options(tenon_${sanitizer}_sanitizer INTERFACE -g1 -fno-omit-frame-pointer)
   target_compile_definitions(tenon_${sanitizer}_sanitizer INTERFACE _GLIBCXX_ASSERTIONS)
 endforeach()
 
@@ -118,23 +134,25 @@ function(tenon_emulated_avx512_folder folder)
   tenon_test_folder(${folder} VARIANT emulated_avx512 FLAGS tenon_emulated_avx512 SUITES ${ARGN})
 endfunction()
 
-# tenon_emulated_cuda_folder(folder architecture): the folder's .cpp and .cu files as one program, and its suites as
-# ctest entries FOLDER.SUITE.smARCHITECTURE, run by the CUDA emulator as that device, with its checks of races and of
-# memory that was never written.
+# tenon_emulated_cuda_folder(folder architecture [suite ...]): the folder's .cpp and .cu files as one program, and its
+# suites (all, or those named) as ctest entries FOLDER.SUITE.smARCHITECTURE, run by the CUDA emulator as that device, with
+# its checks of races and of memory that was never written.
 function(tenon_emulated_cuda_folder folder architecture)
   string(REPLACE "/" "-" name ${folder})
   set(program tenon-test-${name})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   file(GLOB device CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cu)
   if(NOT TARGET ${program})
-    add_executable(${program} main.cpp ${sources} ${device})
+    tenon_test_base()
+    add_executable(${program} ${sources} ${device})
     set_target_properties(${program} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
     add_dependencies(${program} tenon_cuda_emulator)
-    target_link_libraries(${program} PRIVATE tenon_test tenon_cuda_program)
+    target_link_libraries(${program} PRIVATE ${base} tenon_test tenon_cuda_program)
+    target_precompile_headers(${program} REUSE_FROM ${base})
   endif()
   foreach(source IN LISTS sources)
     tenon_suite_of(${source} suite)
-    if(NOT suite STREQUAL "")
+    if(NOT suite STREQUAL "" AND (NOT ARGN OR suite IN_LIST ARGN))
       set(test ${name}.${suite}.sm${architecture})
       add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/tests/cuda-emulator/cuemu-run $<TARGET_FILE:${program}>
                                     --run_test=${suite} --catch_system_errors=no)

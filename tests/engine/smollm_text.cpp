@@ -39,7 +39,6 @@ void check_borders() {
 }
 
 /// Greedy texts of up to 64 tokens, which must be equal while the best token leads by more than `least_gap`.
-/// What even four engines and configurations agree on is equal throughout.
 template <class Engine>
 void check_generations(double least_gap) {
   Engine engine = Engine::load(TENON_TEST_MODEL, {.context = 512, .threads = 2});
@@ -60,12 +59,10 @@ void check_generations(double least_gap) {
       const auto gaps = numbers<double>(each.at("fp32_ref").at("gap_to_runner_up"));
       std::size_t sure = 0;
       while (sure < gaps.size() && gaps[sure] > least_gap) ++sure;
-      const bool whole = sure == gaps.size() || each.at("all_four_agree").get<bool>();
-      if (whole) sure = expected.size();
       BOOST_REQUIRE(result->tokens.size() >= sure);
       for (std::size_t i = 0; i < sure; ++i) BOOST_TEST(result->tokens[i] == expected[i], "token " << i);
       compared += sure;
-      if (!whole) continue;
+      if (sure < gaps.size()) continue;
       BOOST_TEST(result->tokens.size() == expected.size());
       BOOST_TEST(result->text == each.at("fp32_ref").at("text").get<std::string>());
       const bool ended = expected.back() == 2 || expected.back() == 0;  // <|im_end|>, <|endoftext|>

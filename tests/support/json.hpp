@@ -1,6 +1,5 @@
 // The test data in tests/data: JSON files of inputs and right answers. Numbers that JSON cannot write are
-// strings there
-// ("-inf", "inf", "nan"), and so are long rows of one value ("49152 x 0.0").
+// strings there ("-inf", "inf", "nan"), and so are long rows of one value ("49152 x 0.0").
 #pragma once
 
 #include <fstream>

@@ -12,11 +12,12 @@
 #include "tenon/backend/host/simd/portable.hpp"
 
 // The headers of GCC 12 leave what a conversion's mask would keep uninitialised, and warn of it once they are
-// inlined.
+// inlined; without optimisation they are macros, which warn of the signs of their masks.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 namespace tenon::host {
