@@ -42,14 +42,14 @@ struct filled_cache {
 
   /// Rounds a sequence's keys and values and writes them to its rows, padded with zeros.
   void write(std::size_t s) {
-    for (float& key : keys[s]) key = rounded_to<Key>(key);
-    for (float& value : values[s]) value = rounded_to<Value>(value);
     for (std::size_t position = 0; position < lengths[s]; ++position) {
       for (std::size_t head = 0; head < shape.kv_heads; ++head) {
         const std::size_t row = layout.views()[s].row(position),
                           at = (position * shape.kv_heads + head) * shape.head_dim;
-        put<Key>(cache.keys(0, head) + row * cache.key_stride(), cache.key_stride(), &keys[s][at]);
-        put<Value>(cache.values(0, head) + row * cache.value_stride(), cache.value_stride(), &values[s][at]);
+        put<Key>(cache.keys(0, head) + row * cache.key_stride(), cache.key_stride(),
+                 std::span(&keys[s][at], shape.head_dim));
+        put<Value>(cache.values(0, head) + row * cache.value_stride(), cache.value_stride(),
+                   std::span(&values[s][at], shape.head_dim));
       }
     }
   }
@@ -84,10 +84,12 @@ struct filled_cache {
 
  private:
   template <class Format>
-  void put(std::uint8_t* row, std::size_t bytes, const float* from) {
-    const std::vector<std::byte> encoded = reference::encode_row<Format>(std::span(from, shape.head_dim));
+  static void put(std::uint8_t* row, std::size_t bytes, std::span<float> head) {
+    const std::vector<std::byte> encoded = reference::encoded_head<Format>(head);
     std::memset(row, 0, bytes);
     std::memcpy(row, encoded.data(), encoded.size());
+    const std::vector<float> rounded = reference::decoded<Format>(encoded);
+    std::copy_n(rounded.begin(), head.size(), head.begin());
   }
 };
 
@@ -160,6 +162,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ragged_steps_are_within_their_bounds_with_fp16_row
 BOOST_AUTO_TEST_CASE_TEMPLATE(ragged_steps_are_within_their_bounds_with_rows_of_two_formats, Isa,
                               instruction_sets) {
   check_shapes<Isa, bf16, f16>();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(ragged_steps_are_within_their_bounds_with_rows_of_8_bits, Isa,
+                              instruction_sets) {
+  check_shapes<Isa, e4m3, q8_0>();
+  check_shapes<Isa, q8_0, e4m3>();
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(windows_and_sinks_are_within_their_bounds_and_hide_what_lies_between, Isa,

@@ -21,21 +21,30 @@ std::vector<float> angles(std::size_t position, std::size_t rotated, double base
   return both;
 }
 
-/// What a value of a cache format may differ by from a number that is itself off by `error`: half a step, and
-/// half the smallest step of an fp16 subnormal.
+/// What a value of a cache format may differ by from a number that is itself off by `error`, in a head whose largest
+/// magnitude is `largest`: half a step, where subnormals of fp16 and fp8 have steps of their own, and q8_0 a scale that
+/// is rounded to fp16.
 template <class Format>
-double stored_tolerance(double error, float value) {
-  double unit = 0;
-  if (std::is_same_v<Format, f16>) unit = reference::unit_f16;
-  if (std::is_same_v<Format, bf16>) unit = reference::unit_bf16;
-  return error + unit * (std::fabs(static_cast<double>(value)) + error) + (unit > 0 ? 0x1p-25 : 0.0);
+double stored_tolerance(double error, float value, double largest) {
+  const double magnitude = std::fabs(static_cast<double>(value)) + error;
+  if (std::is_same_v<Format, f16>) return error + reference::unit_f16 * magnitude + 0x1p-25;
+  if (std::is_same_v<Format, bf16>) return error + reference::unit_bf16 * magnitude;
+  if (std::is_same_v<Format, e4m3>) return error + reference::unit_e4m3 * magnitude + 0x1p-10;
+  if (std::is_same_v<Format, q8_0>)
+    return error + (largest + error) * (1.0 / 127 / 2 + 2 * reference::unit_f16);
+  return error;
 }
 
+double largest_of(std::span<const float> values) {
+  double largest = 0;
+  for (const float value : values) largest = (std::max)(largest, std::fabs(static_cast<double>(value)));
+  return largest;
+}
+
+/// All values of a row in the cache, those that pad it too.
 template <class Format>
-float decoded(const std::uint8_t* at) {
-  float value = 0;
-  Format::decode(reinterpret_cast<const std::byte*>(at), &value);
-  return value;
+std::vector<float> decoded(const std::uint8_t* row, std::size_t bytes) {
+  return reference::decoded<Format>(std::as_bytes(std::span(row, bytes)));
 }
 
 /// Appends some ragged spans and checks queries, keys, values, and that nothing else was written.
@@ -82,21 +91,28 @@ void check_append(const host::head_shape& shape, int threads) {
     const std::size_t to = layout.views()[step.plan().span_of(token)].row(position);
     written[to] = true;
     for (std::size_t head = 0; head < shape.kv_heads; ++head) {
-      const std::uint8_t* key = cache.keys(layer, head) + to * cache.key_stride();
-      const std::uint8_t* value = cache.values(layer, head) + to * cache.value_stride();
-      for (std::size_t i = 0; i < host::head_stride(shape.head_dim); ++i) {
-        const std::size_t lane = queries + head * shape.head_dim + i;
-        const bool padding = i >= shape.head_dim;
-        const float seen_key = decoded<Key>(key + i * Key::block_bytes);
-        const float seen_value = decoded<Value>(value + i * Value::block_bytes);
-        if (padding) {
-          faults += seen_key != 0.0f || seen_value != 0.0f;
-        } else {
-          const double difference = std::fabs(static_cast<double>(seen_key) - static_cast<double>(row[lane]));
-          faults += !(difference <= stored_tolerance<Key>(error(lane), row[lane]));
-          faults += seen_value != rounded_to<Value>(row[lane + keys]);
-        }
+      const auto key = decoded<Key>(cache.keys(layer, head) + to * cache.key_stride(), cache.key_stride());
+      const auto value =
+          decoded<Value>(cache.values(layer, head) + to * cache.value_stride(), cache.value_stride());
+      const std::size_t first = queries + head * shape.head_dim;
+      const auto of_head = std::span<const float>(row).subspan(first, shape.head_dim);
+      const auto of_value = std::span<const float>(row).subspan(first + keys, shape.head_dim);
+      const std::vector<float> rounded = reference::rounded_head<Value>(of_value);
+      const auto off = [](float seen, float expected) {
+        return std::fabs(static_cast<double>(seen) - static_cast<double>(expected));
+      };
+      for (std::size_t i = 0; i < shape.head_dim; ++i) {
+        faults += !(off(key[i], of_head[i]) <=
+                    stored_tolerance<Key>(error(first + i), of_head[i], largest_of(of_head)));
+        // copied, not computed; a quotient that is nearly a tie may go either way
+        faults += scalar_format<Value> ? value[i] != rounded[i]
+                                       : !(off(value[i], of_value[i]) <=
+                                           stored_tolerance<Value>(0, of_value[i], largest_of(of_value)));
       }
+      const auto is_zero = [](float padding) { return padding == 0.0f; };
+      faults += !std::all_of(key.begin() + static_cast<std::ptrdiff_t>(shape.head_dim), key.end(), is_zero);
+      faults +=
+          !std::all_of(value.begin() + static_cast<std::ptrdiff_t>(shape.head_dim), value.end(), is_zero);
     }
   }
   BOOST_TEST(faults == 0u, std::string_view(Isa::name) << ", heads of " << shape.head_dim << ", rotated "
@@ -106,8 +122,12 @@ void check_append(const host::head_shape& shape, int threads) {
     for (std::size_t head = 0; head < shape.kv_heads; ++head) {
       for (std::size_t row = 0; row < layout.rows(); ++row) {
         if (l == layer && written[row]) continue;
-        touched += !std::isnan(decoded<Key>(cache.keys(l, head) + row * cache.key_stride()));
-        touched += !std::isnan(decoded<Value>(cache.values(l, head) + row * cache.value_stride()));
+        const auto is_nan = [](float value) { return std::isnan(value); };
+        const auto key = decoded<Key>(cache.keys(l, head) + row * cache.key_stride(), cache.key_stride());
+        const auto value =
+            decoded<Value>(cache.values(l, head) + row * cache.value_stride(), cache.value_stride());
+        touched +=
+            !std::all_of(key.begin(), key.end(), is_nan) || !std::all_of(value.begin(), value.end(), is_nan);
       }
     }
   }
@@ -142,6 +162,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(queries_turn_in_place_and_keys_and_values_go_to_th
     check_append<Isa, f16, f16>({9, 3, head_dim, head_dim}, 2);
     check_append<Isa, bf16, f16>({7, 1, head_dim, head_dim / 4 * 2}, 2);
     check_append<Isa, f16, bf16>({1, 1, head_dim, head_dim}, 1);
+    check_append<Isa, e4m3, q8_0>({4, 2, head_dim, head_dim}, 1);
+    check_append<Isa, q8_0, e4m3>({4, 2, head_dim, head_dim}, 1);
   }
   check_append<Isa, f32, bf16>({8, 1, 18, 18}, 1);
   check_append<Isa, bf16, f32>({2, 2, 7, 2}, 1);

@@ -83,29 +83,16 @@ class scattered_rows {
   std::vector<scattered_view> views_;
 };
 
-/// Every value of a cache to bytes of 0xff, which is NaN in each of its formats. What pads a row stays zeros:
-/// nothing ever writes anything else there.
+/// Every row of a cache to bytes of 0xff, which is NaN in each of its formats.
 template <class Key, class Value>
 void fill_with_nan(host::kv_store<Key, Value>& cache, std::size_t layers, const host::head_shape& shape,
                    std::size_t rows) {
   for (std::size_t layer = 0; layer < layers; ++layer) {
     for (std::size_t head = 0; head < shape.kv_heads; ++head) {
-      for (std::size_t row = 0; row < rows; ++row) {
-        std::memset(cache.keys(layer, head) + row * cache.key_stride(), 0xff,
-                    shape.head_dim * Key::block_bytes);
-        std::memset(cache.values(layer, head) + row * cache.value_stride(), 0xff,
-                    shape.head_dim * Value::block_bytes);
-      }
+      std::memset(cache.keys(layer, head), 0xff, rows * cache.key_stride());
+      std::memset(cache.values(layer, head), 0xff, rows * cache.value_stride());
     }
   }
-}
-
-/// The value that a number has in a cache of this format.
-template <class Format>
-float rounded_to(float value) {
-  if constexpr (std::is_same_v<Format, f16>) return half_to_float(float_to_half(value));
-  if constexpr (std::is_same_v<Format, bf16>) return bfloat_to_float(float_to_bfloat(value));
-  return value;
 }
 
 }  // namespace tenon::conformance

@@ -1,15 +1,19 @@
 // The weight formats against values that the Python package gguf decoded, bit for bit.
+#include "reference/inputs.hpp"
 #include "support/json.hpp"
 #include "tenon/format/all.hpp"
 #include "tenon/io/gguf_type.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -101,6 +105,49 @@ BOOST_AUTO_TEST_CASE(sizes_and_numbers_are_those_of_the_files) {
   std::apply([&](auto... each) { (compare(each), ...); }, all_formats{});
   BOOST_TEST(tenon::row_bytes<tenon::q4_1>(576) == 360u);
   BOOST_TEST(tenon::row_bytes<tenon::bf16>(33) == 66u);
+}
+
+BOOST_AUTO_TEST_CASE(q8_0_takes_each_value_to_the_nearest_of_127_steps) {
+  tenon::reference::random_source random(3);
+  for (int turn = 0; turn < 300; ++turn) {
+    const float size = std::ldexp(1.0f, static_cast<int>(random.below(30)) - 15);
+    std::vector<float> x = tenon::reference::uniform_values(32, -size, size, random.next());
+    std::array<std::byte, tenon::q8_0::block_bytes> block;
+    tenon::q8_0::encode(x.data(), block.data());
+    float seen[32];
+    tenon::q8_0::decode(block.data(), seen);
+    double largest = 0;
+    for (const float value : x) largest = (std::max)(largest, std::fabs(static_cast<double>(value)));
+    // half a step, and the scale's rounding to a half, which for the smallest is subnormal
+    const double bound = largest / 254 + 127 * (largest / 127 * 0x1p-11 + 0x1p-25);
+    for (std::size_t i = 0; i < 32; ++i)
+      BOOST_TEST_REQUIRE(std::fabs(static_cast<double>(seen[i]) - static_cast<double>(x[i])) <= bound);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(q8_0_keeps_zeros_and_lets_no_broken_value_pass_for_a_number) {
+  const auto round_trip = [](float odd_one) {
+    std::vector<float> x(32, 1.0f);
+    x[5] = odd_one;
+    std::array<std::byte, tenon::q8_0::block_bytes> block;
+    tenon::q8_0::encode(x.data(), block.data());
+    tenon::q8_0::decode(block.data(), x.data());
+    return x;
+  };
+  const auto all = [](const std::vector<float>& x, auto&& is_so) {
+    return std::all_of(x.begin(), x.end(), is_so);
+  };
+  BOOST_TEST(round_trip(0.0f)[5] == 0.0f);
+  BOOST_TEST(all(round_trip(std::nanf("")), [](float value) { return std::isnan(value); }));
+  for (const float huge : {std::numeric_limits<float>::infinity(), -1e30f})
+    BOOST_TEST(all(round_trip(huge), [](float value) { return std::isinf(value); }));
+  std::array<std::byte, tenon::q8_0::block_bytes> block;
+  for (const float tiny : {0.0f, 1e-30f}) {
+    std::vector<float> x(32, tiny);
+    tenon::q8_0::encode(x.data(), block.data());
+    tenon::q8_0::decode(block.data(), x.data());
+    BOOST_TEST(all(x, [](float value) { return value == 0.0f; }));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(decoding_is_a_constant_expression) {

@@ -1,3 +1,4 @@
+#include <tenon/format/all.hpp>
 #include <tenon/model/llama.hpp>
 #include <tenon/model/shape.hpp>
 
@@ -7,6 +8,7 @@
 
 namespace {
 
+using tenon::bf16, tenon::e4m3, tenon::f16, tenon::f32, tenon::q8_0;
 using tenon::model::difference;
 
 /// SmolLM2-135M.
@@ -38,13 +40,16 @@ BOOST_AUTO_TEST_CASE(parameters_are_those_of_the_published_models) {
                                               .vocabulary = 128256,
                                               .context = 8192};
   BOOST_TEST(llama_3_8b.parameters() == 8'030'261'248u);
-  BOOST_TEST(llama_3_8b.kv_bytes_per_token(2, 2) == 128u * 1024);
+  BOOST_TEST((llama_3_8b.kv_bytes_per_token<f16, f16>()) == 128u * 1024);
 }
 
 BOOST_AUTO_TEST_CASE(keys_and_values_of_a_token_count_key_value_heads) {
-  BOOST_TEST(smollm.kv_bytes_per_token(2, 2) == 23040u);  // 2 x 30 x 3 x 64 values of 2 bytes
-  BOOST_TEST(smollm.kv_bytes_per_token(4, 4) == 46080u);
-  BOOST_TEST(smollm.kv_bytes_per_token(4, 2) == 34560u);
+  BOOST_TEST((smollm.kv_bytes_per_token<f16, bf16>()) == 23040u);  // 2 x 30 x 3 x 64 values of 2 bytes
+  BOOST_TEST((smollm.kv_bytes_per_token<f32, f32>()) == 46080u);
+  BOOST_TEST((smollm.kv_bytes_per_token<f32, f16>()) == 34560u);
+  BOOST_TEST((smollm.kv_bytes_per_token<e4m3, q8_0>()) == 30u * 3 * (64 + 2 * 34));
+  constexpr tenon::model::shape odd = {.layers = 1, .kv_heads = 1, .head_dim = 80};
+  BOOST_TEST((odd.kv_bytes_per_token<f16, q8_0>()) == 160u + 3 * 34);  // the last block is half full
 }
 
 BOOST_AUTO_TEST_CASE(difference_tells_the_first_size_that_differs) {

@@ -3,6 +3,7 @@
 // fused, batched or planned.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,13 @@ class reference_llama {
     }
   }
 
+  /// Each head's keys and values become what these make of them, as a cache of fewer bits would hold them.
+  using rounding = std::vector<float> (*)(std::span<const float>);
+  void round_cache(rounding key, rounding value) {
+    round_key_ = key;
+    round_value_ = value;
+  }
+
   std::size_t vocabulary() const { return embedding_.size() / width_; }
 
   /// The logits after the last of ids: [vocabulary].
@@ -148,6 +156,14 @@ class reference_llama {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   }
 
+  static void round_heads(std::vector<float>& x, std::size_t size, rounding round) {
+    if (round == nullptr) return;
+    for (std::size_t at = 0; at < x.size(); at += size) {
+      const std::vector<float> head = round(std::span<const float>(x).subspan(at, size));
+      std::copy(head.begin(), head.end(), x.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
   /// Rotates row t of x for position first + t.
   void rotate(std::vector<float>& x, std::size_t tokens, std::size_t first) const {
     const std::size_t row = x.size() / tokens;
@@ -169,9 +185,11 @@ class reference_llama {
       std::vector<float> h = normed(x, l.attention_norm);
       std::vector<float> q = matmul(h, l.q, width_);
       std::vector<float> k = matmul(h, l.k, width_);
-      const std::vector<float> v = matmul(h, l.v, width_);
+      std::vector<float> v = matmul(h, l.v, width_);
       rotate(q, ids.size(), past.positions);
       rotate(k, ids.size(), past.positions);
+      round_heads(k, heads_.key_size, round_key_);
+      round_heads(v, heads_.value_size, round_value_);
       past.keys[i].insert(past.keys[i].end(), k.begin(), k.end());
       past.values[i].insert(past.values[i].end(), v.begin(), v.end());
 
@@ -205,6 +223,7 @@ class reference_llama {
   std::span<const float> output() const { return output_.empty() ? embedding_ : output_; }
 
   std::size_t window_, sinks_;
+  rounding round_key_ = nullptr, round_value_ = nullptr;
   std::size_t width_ = 0;
   double epsilon_ = 0;
   attention_shape heads_{.heads = 1, .kv_heads = 1, .key_size = 0, .value_size = 0};

@@ -14,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-using formats = boost::mpl::list<f32, f16, bf16, q8_0, q4_0, q4_1>;
+using formats = boost::mpl::list<f32, f16, bf16, e4m3, q8_0, q4_0, q4_1>;
 
 /// Half a step of the format for a block with values up to `largest` and a spread of at most twice that, with
 /// the rounding of the scale to fp16 (up to 15 steps of it, or 127) added.
@@ -25,6 +25,7 @@ double allowed(double value, double largest) {
   if (type == 0) return 0;
   if (type == 1) return std::fabs(value) * reference::unit_f16 + 0x1p-25;
   if (type == 30) return std::fabs(value) * reference::unit_bf16;
+  if (std::is_same_v<F, e4m3>) return std::fabs(value) * reference::unit_e4m3 + 0x1p-10;
   if (type == 8) return largest / 127 / 2 + halves;
   if (type == 2)
     return largest / 8 + halves;  // the largest of the other sign is 8 steps away and gets only 7

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/core/number.hpp"
+#include "tenon/format/e4m3.hpp"
 #include "tenon/format/format.hpp"
 
 namespace tenon::reference {
@@ -125,7 +126,8 @@ std::vector<std::byte> encode_row(std::span<const float> x) {
   for (std::size_t i = 0; i < x.size(); i += F::block_size) {
     const auto block = x.subspan(i, F::block_size);
     constexpr std::uint32_t type = F::gguf_type;
-    static_assert(type == 0 || type == 1 || type == 2 || type == 3 || type == 8 || type == 30,
+    static_assert(type == 0 || type == 1 || type == 2 || type == 3 || type == 8 || type == 30 ||
+                      std::is_same_v<F, e4m3>,
                   "encode_row: add a quantiser for this format");
     if constexpr (type == 0) detail::append(bytes, block[0]);
     if constexpr (type == 1) detail::append(bytes, float_to_half(block[0]));
@@ -133,6 +135,7 @@ std::vector<std::byte> encode_row(std::span<const float> x) {
     if constexpr (type == 3) detail::encode_q4_1(bytes, block);
     if constexpr (type == 8) detail::encode_q8_0(bytes, block);
     if constexpr (type == 30) detail::append(bytes, float_to_bfloat(block[0]));
+    if constexpr (std::is_same_v<F, e4m3>) detail::append(bytes, float_to_e4m3(block[0]));
   }
   return bytes;
 }
@@ -142,6 +145,22 @@ template <weight_format F>
 std::vector<float> decoded(std::span<const std::byte> row) {
   std::vector<float> values(row.size() / F::block_bytes * F::block_size);
   decode_row<F>(row.data(), values.data(), values.size());
+  return values;
+}
+
+/// The blocks that a head's values become in a cache of this format; zeros pad the last one.
+template <class Format>
+std::vector<std::byte> encoded_head(std::span<const float> head) {
+  std::vector<float> whole(head.begin(), head.end());
+  while (whole.size() % Format::block_size != 0) whole.push_back(0.0f);
+  return encode_row<Format>(whole);
+}
+
+/// The values that a head has in a cache of this format.
+template <class Format>
+std::vector<float> rounded_head(std::span<const float> head) {
+  std::vector<float> values = decoded<Format>(encoded_head<Format>(head));
+  values.resize(head.size());
   return values;
 }
 

@@ -24,6 +24,7 @@ namespace tenon::reference {
 inline constexpr double unit_f32 = 0x1p-24;
 inline constexpr double unit_f16 = 0x1p-11;
 inline constexpr double unit_bf16 = 0x1p-8;
+inline constexpr double unit_e4m3 = 0x1p-4;
 
 /// The relative error that the library's exponential in fp32 may have: 4 ulp.
 inline constexpr double exp_error = 8 * unit_f32;

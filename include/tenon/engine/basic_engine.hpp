@@ -61,7 +61,8 @@ class basic_engine {
 
   /// Bytes of keys and values for one token of a model of this shape.
   static constexpr std::size_t kv_bytes_per_token(const model::shape& shape) {
-    return shape.kv_bytes_per_token(precision_policy::key::block_bytes, precision_policy::value::block_bytes);
+    return shape
+        .template kv_bytes_per_token<typename precision_policy::key, typename precision_policy::value>();
   }
   static constexpr std::size_t kv_bytes_per_token() requires(model_policy::has_fixed_shape) {
     if constexpr (model_policy::has_fixed_shape) {

@@ -44,6 +44,10 @@ struct e4m3 {
   static constexpr void decode(const std::byte* block, float* values) {
     values[0] = e4m3_to_float(std::to_integer<std::uint8_t>(block[0]));
   }
+  /// One value, to nearest even; what is too large becomes 448.
+  static constexpr void encode(const float* values, std::byte* block) {
+    block[0] = static_cast<std::byte>(float_to_e4m3(values[0]));
+  }
 };
 
 static_assert(weight_format<e4m3>);

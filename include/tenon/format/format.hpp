@@ -35,6 +35,12 @@ constexpr std::size_t row_bytes(std::size_t count) {
   return count / F::block_size * F::block_bytes;
 }
 
+/// Bytes of a row of `count` values whose last block may be padded.
+template <weight_format F>
+constexpr std::size_t padded_row_bytes(std::size_t count) {
+  return (count + F::block_size - 1) / F::block_size * F::block_bytes;
+}
+
 /// Decodes a row of `count` values (a multiple of the block size) to fp32.
 template <weight_format F>
 void decode_row(const std::byte* row, float* values, std::size_t count) {

@@ -9,8 +9,11 @@
 #include "tenon/format/format.hpp"
 #include "tenon/format/load.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tenon {
 
@@ -27,6 +30,25 @@ struct q8_0 {
     for (std::size_t i = 0; i < block_size; ++i) {
       const auto quant = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(block[2 + i]));
       values[i] = static_cast<float>(quant) * scale;
+    }
+  }
+
+  /// The block nearest to 32 values: their largest magnitude is 127 steps. A block with a NaN decodes to NaN, one with a
+  /// value beyond 127 times the largest half to infinities.
+  static void encode(const float* values, std::byte* block) {
+    float largest = 0;
+    for (std::size_t i = 0; i < block_size; ++i) {
+      const float magnitude = std::fabs(values[i]);
+      if (magnitude > largest || std::isnan(magnitude)) largest = magnitude;
+    }
+    const std::uint16_t bits = float_to_half(largest / 127.0f);
+    std::memcpy(block, &bits, sizeof bits);
+    const float scale = half_to_float(bits);
+    const bool is_broken = !(scale <= 65504.0f);  // the largest half
+    const float inverse = scale > 0.0f && !is_broken ? 1.0f / scale : 0.0f;
+    for (std::size_t i = 0; i < block_size; ++i) {
+      const float quant = is_broken ? 1.0f : std::nearbyint(values[i] * inverse);
+      block[2 + i] = static_cast<std::byte>(static_cast<std::int8_t>(std::clamp(quant, -127.0f, 127.0f)));
     }
   }
 };

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "tenon/format/format.hpp"
+
 namespace tenon::model {
 
 /// The sizes of a decoder-only transformer. All members are whole numbers, so that a shape can be a template
@@ -29,15 +31,12 @@ struct shape {
     return layers * layer + hidden + vocabulary * hidden * (tied_output ? 1 : 2);
   }
 
-  /// Bytes of keys and values for one token: 2 x layers x kv_heads x head_dim values, half of them keys.
-  constexpr std::size_t kv_bytes_per_token(std::size_t key_bytes, std::size_t value_bytes) const {
-    return layers * kv_heads * head_dim * (key_bytes + value_bytes);
+  /// Bytes of keys and values for one token: 2 x layers x kv_heads rows of head_dim values, half of them keys.
+  template <weight_format Key, weight_format Value>
+  constexpr std::size_t kv_bytes_per_token() const {
+    return layers * kv_heads * (padded_row_bytes<Key>(head_dim) + padded_row_bytes<Value>(head_dim));
   }
 };
-
-// A model of 7 billion parameters with 32 layers and 32 heads of 128 keeps half a mebibyte a token in 16
-// bits.
-static_assert(shape{.layers = 32, .kv_heads = 32, .head_dim = 128}.kv_bytes_per_token(2, 2) == 512 * 1024);
 
 /// Model numbers that are not sizes.
 struct constants {

@@ -1,11 +1,8 @@
 // The backend slot: what computes.
 #pragma once
 
-#include <type_traits>
-
 #include "tenon/backend/host/runtime.hpp"
 #include "tenon/core/fixed_string.hpp"
-#include "tenon/format/all.hpp"
 #include "tenon/policy/defaults.hpp"
 #include "tenon/policy/slot.hpp"
 #if defined(__CUDACC__)
@@ -20,12 +17,6 @@ namespace tenon::backend {
 //   has_graphs                   whether it can replay captured steps (execution::graph)
 //   reads_cache_of<Key, Value>   whether its attention reads a cache of these formats
 
-namespace detail {
-template <class Format>
-inline constexpr bool host_reads =
-    std::is_same_v<Format, f32> || std::is_same_v<Format, f16> || std::is_same_v<Format, bf16>;
-}  // namespace detail
-
 /// The processor that runs the program, with kernels for one instruction set; see `host`.
 template <class Isa>
 struct basic_host {
@@ -34,7 +25,7 @@ struct basic_host {
   using default_execution = execution::eager;
   static constexpr bool has_graphs = false;
   template <class Key, class Value>
-  static constexpr bool reads_cache_of = detail::host_reads<Key>&& detail::host_reads<Value>;
+  static constexpr bool reads_cache_of = true;  // every format that kv<...> takes
 
   template <class Model, class Precision, class View, class Sampling, class Execution, class Instrumentation>
   using runtime = tenon::host::runtime<Isa, Model, Precision, View>;

@@ -50,10 +50,10 @@
   RULE(no_weights,                                                                                           \
        "tenon: weights<> names no format, so no model could be loaded; name at least one, as weights<q4_1>") \
   RULE(activation_format, "tenon: activations<...> takes f32, bf16, f16 or int8")                            \
-  RULE(kv_format, "tenon: kv<...> takes f32, f16, bf16 or e4m3, for keys and for values")                    \
+  RULE(kv_format, "tenon: kv<...> takes f32, f16, bf16, e4m3 or q8_0, for keys and for values")              \
   RULE(kv_backend,                                                                                           \
-       "tenon: this backend's attention does not read kv<...> of these formats: backend::host reads f32, "   \
-       "f16 and bf16, backend::cuda f32 for both or any two of f16, bf16 and e4m3")                          \
+       "tenon: this backend's attention does not read kv<...> of these formats: backend::cuda reads f32 "    \
+       "for both, or any two of f16, bf16 and e4m3; backend::host reads all")                                \
   RULE(graph_backend,                                                                                        \
        "tenon: execution::graph replays CUDA graphs, and this backend has none; use execution::eager, or "   \
        "backend::cuda")                                                                                      \
@@ -158,8 +158,8 @@ constexpr rule check_precision() {
     return rule::no_weights;
   } else if constexpr (!one_of<typename P::activation, f32, bf16, f16, int8>) {
     return rule::activation_format;
-  } else if constexpr (!one_of<typename P::key, f32, f16, bf16, e4m3> ||
-                       !one_of<typename P::value, f32, f16, bf16, e4m3>) {
+  } else if constexpr (!one_of<typename P::key, f32, f16, bf16, e4m3, q8_0> ||
+                       !one_of<typename P::value, f32, f16, bf16, e4m3, q8_0>) {
     return rule::kv_format;
   } else {
     return rule::none;

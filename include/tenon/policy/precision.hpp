@@ -52,7 +52,8 @@ struct activations {
   using format = Format;
 };
 
-/// The formats of cached keys and values: f32, f16 or bf16, each on its own.
+/// The formats of cached keys and values, each on its own: f32, f16, bf16, e4m3 (fp8) or q8_0 (int8 in blocks of 32
+/// under a scale).
 template <class Key, class Value = Key>
 struct kv {
   using key = Key;
@@ -62,7 +63,7 @@ struct kv {
 namespace precision {
 
 /// What a precision policy must have: weight_formats (a tenon::weights list), activation (f32, bf16, f16 or int8),
-/// key and value (f32, f16 or bf16).
+/// key and value (f32, f16, bf16, e4m3 or q8_0).
 template <class P>
 concept policy = engine_policy<P> && requires {
   { P::weight_formats::count } -> std::convertible_to<std::size_t>;

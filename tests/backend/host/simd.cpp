@@ -124,6 +124,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_16_bit_numbers_load_as_what_they_are, Isa, ins
   BOOST_TEST(wrong == 0u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(all_8_bit_numbers_load_as_what_they_are, Isa, instruction_sets) {
+  using v = host::simd<Isa>;
+  std::size_t wrong = 0;
+  for (unsigned first = 0; first < 256; first += v::lanes) {
+    std::uint8_t bits[v::lanes];
+    for (unsigned i = 0; i < v::lanes; ++i) bits[i] = static_cast<std::uint8_t>(first + i);
+    alignas(64) float eighths[v::lanes], whole[v::lanes];
+    v::store(eighths, v::load_e4m3(bits));
+    v::store(whole, v::load_int8(reinterpret_cast<const std::int8_t*>(bits)));
+    for (std::size_t i = 0; i < v::lanes; ++i)
+      wrong += !same(eighths[i], e4m3_to_float(bits[i])) ||
+               whole[i] != static_cast<float>(static_cast<std::int8_t>(bits[i]));
+  }
+  BOOST_TEST(wrong == 0u);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(stores_in_16_bits_round_to_nearest_even, Isa, instruction_sets) {
   using v = host::simd<Isa>;
   std::size_t wrong = 0;

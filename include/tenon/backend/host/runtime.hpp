@@ -119,8 +119,9 @@ class runtime {
   }
   static std::size_t cache_bytes(const model::description& description, const step_capacity& capacity) {
     const model::shape& s = description.shape;
-    return s.layers * s.kv_heads * (capacity.cache_rows + capacity.swap_rows) * head_stride(s.head_dim) *
-           (Precision::key::block_bytes + Precision::value::block_bytes);
+    return s.layers * s.kv_heads * (capacity.cache_rows + capacity.swap_rows) *
+           (cache_row_bytes<typename Precision::key>(s.head_dim) +
+            cache_row_bytes<typename Precision::value>(s.head_dim));
   }
   static std::size_t workspace_bytes(const io::gguf_file& file, const model::description& description,
                                      const step_capacity& capacity) {

@@ -178,16 +178,11 @@ struct attention_tile {
 template <class Isa, class Format, class View>
 void load_rows(const std::uint8_t* base, std::size_t row_bytes, const View& view, std::size_t position,
                std::size_t first, std::size_t end, std::size_t stride, float* out) {
-  using v = simd<Isa>;
   for (std::size_t done = first; done < end;) {
     const std::size_t run = (std::min)(end - done, static_cast<std::size_t>(view.run(position + done)));
     const std::uint8_t* row = base + static_cast<std::size_t>(view.row(position + done)) * row_bytes;
-    for (std::size_t i = 0; i < run; ++i, row += row_bytes) {
-      float* to = out + (done + i) * stride;
-      for (std::size_t d = 0; d < stride; d += v::lanes) {
-        v::store(to + d, load_scalars<Isa, Format>(row + d * Format::block_bytes));
-      }
-    }
+    for (std::size_t i = 0; i < run; ++i, row += row_bytes)
+      load_cache_row<Isa, Format>(row, stride, out + (done + i) * stride);
     done += run;
   }
 }

@@ -64,7 +64,6 @@ template <class Isa, class Key, class Value, class View, class Heads>
 void rope_and_append(op_context context, const step_plan& plan, std::span<const View> views,
                      const Heads& shape, const float* cosines, const float* sines, std::size_t layer,
                      float* qkv, kv_store<Key, Value>& cache) {
-  using v = simd<Isa>;
   const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
   const std::size_t pairs = shape.rotated / 2;
   context.member.for_each(plan.tokens.size(), [&](std::size_t token) {
@@ -79,15 +78,8 @@ void rope_and_append(op_context context, const step_plan& plan, std::span<const 
     for (std::size_t h = 0; h < shape.kv_heads; ++h) {
       std::uint8_t* to_key = cache.keys(layer, h) + row * cache.key_stride();
       std::uint8_t* to_value = cache.values(layer, h) + row * cache.value_stride();
-      for (std::size_t i = 0; i < shape.head_dim; i += v::lanes) {
-        alignas(64) float k[v::lanes] = {}, x[v::lanes] = {};
-        for (std::size_t j = 0; j < v::lanes && i + j < shape.head_dim; ++j) {
-          k[j] = key[h * shape.head_dim + i + j];
-          x[j] = value[h * shape.head_dim + i + j];
-        }
-        store_scalars<Isa, Key>(to_key + i * Key::block_bytes, v::load(k));
-        store_scalars<Isa, Value>(to_value + i * Value::block_bytes, v::load(x));
-      }
+      store_cache_row<Isa, Key>(key + h * shape.head_dim, shape.head_dim, to_key);
+      store_cache_row<Isa, Value>(value + h * shape.head_dim, shape.head_dim, to_value);
     }
   });
 }

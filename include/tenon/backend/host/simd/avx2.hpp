@@ -69,6 +69,19 @@ struct simd<isa::avx2> {
     _mm256_store_ps(values, a);
     for (int i = 0; i < lanes; ++i) p[i] = float_to_bfloat(values[i]);
   }
+  static vec load_int8(const std::int8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+  /// The bits moved to a half's places make a half that is 256 times smaller.
+  static vec load_e4m3(const std::uint8_t* p) {
+    const __m128i wide = _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    const __m128i sign = _mm_slli_epi16(_mm_and_si128(wide, _mm_set1_epi16(0x80)), 8);
+    const __m128i magnitude = _mm_and_si128(wide, _mm_set1_epi16(0x7f));
+    const __m128i nan =
+        _mm_and_si128(_mm_cmpeq_epi16(magnitude, _mm_set1_epi16(0x7f)), _mm_set1_epi16(0x7c00));
+    const __m128i half = _mm_or_si128(_mm_or_si128(sign, nan), _mm_slli_epi16(magnitude, 7));
+    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256.0f));
+  }
   static void store_int8(std::int8_t* p, vec a) {
     const __m256i words = _mm256_cvtps_epi32(a);
     const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));

@@ -10,6 +10,7 @@
 
 #include "tenon/backend/host/isa.hpp"
 #include "tenon/core/number.hpp"
+#include "tenon/format/e4m3.hpp"
 
 namespace tenon::host {
 
@@ -111,6 +112,12 @@ struct simd<isa::portable> {
   }
   static void store_bfloat(std::uint16_t* p, vec a) {
     for (int i = 0; i < lanes; ++i) p[i] = float_to_bfloat(a.lane[i]);
+  }
+  static vec load_int8(const std::int8_t* p) {
+    return map([&](int i) { return static_cast<float>(p[i]); });
+  }
+  static vec load_e4m3(const std::uint8_t* p) {
+    return map([&](int i) { return e4m3_to_float(p[i]); });
   }
   /// Rounds to whole numbers, ties to even, and stores them as bytes; |a| is at most 127.
   static void store_int8(std::int8_t* p, vec a) {
