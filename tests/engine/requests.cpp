@@ -111,6 +111,7 @@ BOOST_AUTO_TEST_CASE(bad_requests_are_refused_in_words_and_the_others_go_on) {
   BOOST_TEST(refused(submits(with([](params& r) { r.stop = {"\xff"}; })), "stop"));
   BOOST_TEST(refused(submits(with([](params& r) { r.stop_token_ids = {321}; })), "stop_token_ids"));
   BOOST_TEST(refused(submits(with([](params& r) { r.stop_token_ids = {-1}; })), "stop_token_ids"));
+  BOOST_TEST(refused(submits(with([](params& r) { r.stop_token_ids.assign(257, 5); })), "at most 256"));
 
   const request_id last = engine.submit(prompt, greedy<fp32_engine>(12));
   run_to_end(engine);

@@ -16,6 +16,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/engine/request.hpp"
+#include "tenon/sample/row.hpp"
 #include "tenon/sample/validate.hpp"
 #include "tenon/text/tokenizer.hpp"
 
@@ -99,6 +100,11 @@ template <class Params>
     made->ends.assign(tokenizer.end_of_generation().begin(), tokenizer.end_of_generation().end());
   }
   made->ends.insert(made->ends.end(), params.stop_token_ids.begin(), params.stop_token_ids.end());
+  if (made->ends.size() > sampling::most_end_tokens) {
+    throw request_error(concat("stop_token_ids has ", params.stop_token_ids.size(),
+                               " tokens; with the model's own end tokens a request has at most ",
+                               sampling::most_end_tokens));
+  }
   std::size_t longest_stop = 0;
   for (const std::string& stop : params.stop) longest_stop = (std::max)(longest_stop, stop.size());
   const std::size_t piece_bytes = 3 * (limits.longest_token + 4);  // each byte may become U+FFFD

@@ -52,7 +52,7 @@ struct params {
   std::int32_t min_tokens = 0;
   /// The text ends before the first of these that comes up in it.
   std::vector<std::string> stop = {};
-  /// Generation ends at these tokens too, beside the model's own end-of-generation tokens.
+  /// Generation ends at these tokens too, beside the model's own end-of-generation tokens; together at most 256.
   std::vector<token_id> stop_token_ids = {};
   /// So many answers, each a request of its own with the ids that follow; answer i draws with seed + i. They share the
   /// prompt's place in the cache, where that can be shared.

@@ -8,21 +8,18 @@
 #include "tenon/backend/cuda/memory.hpp"
 #include "tenon/backend/cuda/stream.hpp"
 #include "tenon/core/types.hpp"
+#include "tenon/sample/row.hpp"
 
 namespace tenon::cuda {
 
-/// Lists one after the other, written anew for each step. Grows only when requests bring more stop tokens than it has room
-/// for.
+/// Lists one after the other, written anew for each step.
 class banned_tokens {
  public:
-  explicit banned_tokens(std::size_t room) : host_(room), device_(room) {}
+  explicit banned_tokens(std::size_t max_batch) : host_(room(max_batch)), device_(room(max_batch)) {}
+  static std::size_t bytes(std::size_t max_batch) { return room(max_batch) * sizeof(token_id); }
 
-  /// Forgets the lists, and makes room for `total` tokens.
-  void clear(std::size_t total) {
-    used_ = 0;
-    if (total > host_.size()) *this = banned_tokens(2 * total);
-  }
-  /// Appends a list; returns where it will be on the device.
+  void clear() { used_ = 0; }
+  /// Appends the list of a row; returns where it will be on the device.
   const token_id* add(std::span<const token_id> tokens) {
     if (tokens.empty()) return nullptr;
     std::memcpy(host_.data() + used_, tokens.data(), tokens.size_bytes());
@@ -39,6 +36,8 @@ class banned_tokens {
   }
 
  private:
+  static std::size_t room(std::size_t max_batch) { return max_batch * sampling::most_end_tokens; }
+
   pinned_buffer<token_id> host_;
   device_buffer<token_id> device_;
   std::size_t used_ = 0;

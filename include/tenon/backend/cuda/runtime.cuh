@@ -116,9 +116,7 @@ struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::st
   }
 
   void write_requests(std::span<const sampling::row<Sampling>> rows, std::size_t padded) {
-    std::size_t total = 0;
-    for (const auto& row : rows) total += row.banned.size();
-    banned->clear(total);
+    banned->clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const token_id* place = banned->add(rows[i].banned);
       inputs->requests()[i] = make_row_request<Sampling>(*rows[i].request, rows[i].seed, rows[i].token_index,
@@ -186,7 +184,7 @@ TENON_DETAIL_RUNTIME
   s.cache.emplace(shape.layers, shape.kv_heads, capacity.cache_rows, shape.head_dim, s.on);
   s.swapped = s.cache->make_swapped(capacity.swap_rows);
   s.inputs.emplace(capacity);
-  s.banned.emplace(64 * capacity.max_batch);
+  s.banned.emplace(capacity.max_batch);
   s.sampling.emplace(capacity.max_batch, tokens, s.on);
   s.chosen = device_buffer<chosen_token>(capacity.max_batch);
   s.choices = pinned_buffer<chosen_token>(capacity.max_batch);
@@ -275,7 +273,8 @@ TENON_DETAIL_RUNTIME
   return workspace::bytes(s, {any, any, any, any}, capacity.max_tokens, capacity.max_batch) +
          detail::attention_size(s, capacity).bytes() +
          step_inputs<View, typename state::request>::bytes(capacity) +
-         sampler<Sampling>::bytes(capacity.max_batch, s.vocabulary);
+         sampler<Sampling>::bytes(capacity.max_batch, s.vocabulary) +
+         banned_tokens::bytes(capacity.max_batch) + capacity.max_batch * sizeof(chosen_token);
 }
 
 #undef TENON_DETAIL_RUNTIME
