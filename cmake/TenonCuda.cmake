@@ -1,5 +1,6 @@
-# CUDA for our own tests: nvcc, where there is one (tests/fetch-nvcc.sh gets one), and the emulator that runs what it makes on the processor. TENON_CUDA
-# is ON by default where nvcc is found; nobody who only uses tenon's host backend needs either.
+# CUDA for our own tests and benchmarks: nvcc, where there is one (tests/fetch-nvcc.sh gets one), and the emulator that runs
+# what it makes on the processor. TENON_CUDA is ON by default where nvcc is found; nobody who only uses tenon's host backend
+# needs either.
 include(CheckLanguage)
 check_language(CUDA)
 if(CMAKE_CUDA_COMPILER)
@@ -7,7 +8,7 @@ if(CMAKE_CUDA_COMPILER)
 else()
   set(found OFF)
 endif()
-option(TENON_CUDA "Build the tests of the CUDA backend (needs the CUDA Toolkit)" ${found})
+option(TENON_CUDA "Build the tests and benchmarks of the CUDA backend (needs the CUDA Toolkit)" ${found})
 if(NOT TENON_CUDA)
   return()
 endif()
