@@ -66,7 +66,6 @@ struct attention_memory {
     extent.splits = s.splits(cuda::device_info::of(device).multiprocessors);
     views = cuda::device_buffer<view>(all, on);
     spans = cuda::device_buffer<cuda::attention_span>(made, on);
-    on.synchronize();  // before the host's arrays end
   }
 
   template <int HeadSize>

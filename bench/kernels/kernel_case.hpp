@@ -25,7 +25,7 @@ struct kernel_case {
   std::string step = {};           // the model's step that it is a part of, or ""
   int times = 1;                   // in that step
   bool slow = false;               // on an emulator; the tests leave it out
-  std::function<launcher(const cuda::stream&)> make = {};
+  std::function<launcher(const cuda::stream&)> make = {};  // puts what sets the memory up on the stream
 };
 
 /// The cases of each family of kernels.

@@ -48,7 +48,11 @@ def run_program(options, arguments, folder, environment):
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ReportError(f"{options.program} failed: {done.stderr.strip()[-2000:]}")
-    return json.loads(output.read_text())
+    report = json.loads(output.read_text())
+    if options.only:  # a part of a step is no step
+        for case in report["cases"]:
+            case["step"] = ""
+    return report
 
 
 def counted(options, arguments, folder):
@@ -71,7 +75,7 @@ def counted(options, arguments, folder):
 
 
 def evaluate(cases, static, names):
-    """Results of all gates."""
+    """Results of the gates of these cases, of all kernels, and of the steps of which there are cases."""
     found = []
     for case in cases:
         time = model.microseconds(case["figures"], model.A100)
@@ -80,7 +84,7 @@ def evaluate(cases, static, names):
     for architecture, kernels in static.items():
         for name, compiled in kernels.items():
             found += gates.results(f"{architecture} {names[name]}", "kernel", compiled)
-    for step, milliseconds in steps(cases, model.A100).items():
+    for step, milliseconds in predicted_steps(cases, model.A100).items():
         found += gates.results(step, step, {"tpot": milliseconds})
     return found
 
@@ -89,7 +93,7 @@ def read_peers():
     return json.loads((HERE / "peers.json").read_text())["kernels"]
 
 
-def steps(cases, device):
+def predicted_steps(cases, device):
     return model.steps(cases, lambda case: model.microseconds(case["figures"], device))
 
 
@@ -99,7 +103,7 @@ def print_counted(cases, static, names, evaluated):
     print()
     print(tables.compiled(static, names))
     print()
-    of_devices = [(device.name, steps(cases, device)) for device in model.DEVICES]
+    of_devices = [(device.name, predicted_steps(cases, device)) for device in model.DEVICES]
     for step in of_devices[0][1]:
         print(f"{step}: predicted " + ", ".join(f"{sums[step]:.1f} ms a token on {name}" for name, sums in of_devices))
     print("\nGates:")
@@ -117,7 +121,8 @@ def check(options, evaluated, names, folder):
     missed = gates.read_missed(pathlib.Path(options.check).read_text())
     cases = {case["name"] for case in run_program(options, ["--list"], folder, {})["cases"]}
     kernels = {f"{architecture} {name}" for architecture in ptxas.SHARED_KIB for name in names.values()}
-    found = gates.problems(evaluated, missed, cases | kernels | {gate_kind for gate in gates.GATES for gate_kind in gate.kinds}) + strays(read_peers(), cases)
+    kinds = {kind for gate in gates.GATES for kind in gate.kinds}  # some of which are models' steps
+    found = gates.problems(evaluated, missed, cases | kernels | kinds) + strays(read_peers(), cases)
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0
@@ -130,7 +135,7 @@ def parse(arguments):
     parser.add_argument("--ptxas", default="ptxas", help="ptxas of the CUDA Toolkit")
     parser.add_argument("--architectures", nargs="+", default=["sm_80", "sm_90"], choices=sorted(ptxas.SHARED_KIB))
     parser.add_argument("--quick", action="store_true", help="leave out the cases that take long to emulate")
-    parser.add_argument("--only", nargs="+", default=[], help="cases whose name has one of these parts")
+    parser.add_argument("--only", nargs="+", default=[], help="cases whose name has one of these parts; no sums of steps")
     parser.add_argument("--check", metavar="FILE", help="fail unless the gates missed are those of this file")
     parser.add_argument("--missed", metavar="FILE", help="write the gates that are missed to this file")
     options = parser.parse_args(arguments)
@@ -145,7 +150,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if not options.emulator:
-            ran = run_program(options, selection, folder, {})
+            ran = run_program(options, selection, folder, {"CUEMU_PROFILE": ""})
             print(f"Measured on {ran['device']['name']}, each after a sweep of the second-level cache.\n")
             print(tables.measured(ran["cases"]))
             for step, milliseconds in model.steps(ran["cases"], lambda case: case["microseconds"]).items():

@@ -27,7 +27,6 @@ kernel_case norm_case(std::size_t tokens, std::size_t width) {
         std::make_shared<memory>(memory{cuda::device_buffer<float>(normal_values(tokens * width, 1, 1), on),
                                         cuda::device_buffer<float>(normal_values(width, 1, 2), on),
                                         cuda::activations(tokens, width, half_rows, on)});
-    on.synchronize();
     return [own, tokens, width](const cuda::stream& stream) {
       cuda::norm(
           stream,
@@ -54,7 +53,6 @@ kernel_case embed_case(std::size_t tokens, std::size_t vocabulary, std::size_t w
     const auto own = std::make_shared<memory>(
         memory{cuda::device_buffer<std::byte>(packed_weights<f16>(vocabulary, width, 1), on),
                cuda::device_buffer<token_id>(ids, on), cuda::device_buffer<float>(tokens * width)});
-    on.synchronize();
     return [own, tokens, width](const cuda::stream& stream) {
       cuda::embed<f16>(stream, own->table.data(), own->ids.data(), tokens, width, own->hidden.data());
     };
@@ -92,7 +90,6 @@ struct rope_memory {
     const std::size_t bytes = s.tokens * s.context * static_cast<std::size_t>(s.kv_heads * s.head_dim) * 2;
     keys = cuda::device_buffer<std::byte>(bytes), values = cuda::device_buffer<std::byte>(bytes);
     take_angles(s, on);
-    on.synchronize();
   }
   void take_angles(const rope_shape& s, const cuda::stream& on) {
     cuda::rope_angles(on, {positions.data(), angles.data(), s.head_dim / 2, 10000.0}, s.tokens);

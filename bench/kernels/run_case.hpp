@@ -24,7 +24,7 @@ struct case_run {
   std::optional<double> microseconds;  // the median, where it was measured
 };
 
-/// Whether the runtime counts what kernels do and writes it to a file (CUEMU_PROFILE). Such a runtime has no clock worth reading.
+/// Whether the runtime counts what kernels do and writes it to a file (CUEMU_PROFILE); it has no clock worth reading.
 bool runtime_counts();
 
 /// Runs the case as a graph, as the engine does. Where the runtime counts: once, in an NVTX range with the case's name; else

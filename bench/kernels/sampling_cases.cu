@@ -23,9 +23,7 @@ struct sampling_memory {
         logits(normal_values(rows * vocabulary, 2.5, 1), on),
         requests(all_rows(rows, request), on),
         sampler(rows, vocabulary, on),
-        chosen(rows) {
-    on.synchronize();  // before the host's arrays end
-  }
+        chosen(rows) {}
 
   static std::vector<cuda::row_request<Policy>> all_rows(std::size_t rows,
                                                          const sampling::params<Policy>& request) {

@@ -95,7 +95,7 @@ def held(evaluated):
         if of_gate:
             sign = ">=" if gate.at_least else "<="
             lines.append(f"  {sum(r.met for r in of_gate):3} of {len(of_gate):3} met: {gate.figure} {sign} {gate.limit:g}"
-                         f" ({', '.join(sorted({k for k in gate.kinds})) if len(gate.kinds) < 6 else 'all'})")
+                         f" ({', '.join(gate.kinds) if gate.kinds != gates.ALL else 'all'})")
     missed = [r for r in evaluated if not r.met]
     lines.append(f"missed, {len(missed)} of {len(evaluated)}:")
     lines += ["  " + gates.line(r) for r in missed]

@@ -1,5 +1,5 @@
-// tenon-bench-kernels: runs the operations of the CUDA backend one by one and writes what each has to move and compute, which
-// kernels it launched, and how long they took, as JSON. report.py makes tables of it, and of what an emulator counted.
+// tenon-bench-kernels: runs the operations of the CUDA backend one by one and writes what each has to move and compute,
+// which kernels it launched, and how long they took, as JSON. report.py makes tables of it, and of what an emulator counted.
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <fstream>

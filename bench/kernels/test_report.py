@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import pathlib
+import sys
+import tempfile
 import unittest
 
 import counters
@@ -213,6 +215,38 @@ class Report(unittest.TestCase):
         case = a_case(microseconds=2.0, read_bytes=3000, write_bytes=1000)
         case["launches"][0] |= {"registers": 40, "local_bytes": 0, "blocks_per_multiprocessor": 6}
         self.assertRegex(tables.measured([case]).splitlines()[1], r"^c +4x1x1 x 32 +40 +0 +0 +6 +4k +2\.0 +2$")
+
+
+class Running(unittest.TestCase):
+    """The report around a program that stands in for tenon-bench-kernels."""
+
+    def run_report(self, cases, *arguments, code=0):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program")
+            answer = json.dumps({"device": {"name": "a device"}, "cases": cases})
+            program.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[2], 'w').write({answer!r})\n"
+                               f"sys.exit({code} and 'no device')\n")
+            program.chmod(0o755)
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                self.assertEqual(report.main(["--program", str(program), *arguments]), 0)
+            return printed.getvalue()
+
+    def case(self):
+        case = a_case(step="a step", times=100, microseconds=20.0)
+        case["launches"][0] |= {"registers": 40, "local_bytes": 0, "blocks_per_multiprocessor": 6}
+        return case
+
+    def test_on_a_gpu_times_and_the_sum_of_a_step_are_printed(self):
+        printed = self.run_report([self.case()])
+        self.assertIn("Measured on a device", printed)
+        self.assertIn("a step: 2.0 ms a token", printed)
+
+    def test_a_selection_of_cases_has_no_sum(self):
+        self.assertNotIn("a step", self.run_report([self.case()], "--only", "c"))
+
+    def test_what_a_failing_program_says_is_passed_on(self):
+        with self.assertRaisesRegex(report.ReportError, "no device"):
+            self.run_report([], code=1)
 
 
 if __name__ == "__main__":
