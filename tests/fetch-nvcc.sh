@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of an nvcc of CUDA 13, which the emulator takes the runtime's place of: the one on PATH or in
+# Prints the path of an nvcc of CUDA 13.0, which the emulator takes the runtime's place of: the one on PATH or in
 # $CUDA_HOME, or else the one that PyPI carries (100 MB), fetched the first time and kept in
 # ${XDG_CACHE_HOME:-~/.cache}/tenon. Neither needs a GPU or a driver.
 #   bash tests/fetch-nvcc.sh
@@ -43,7 +43,7 @@ if [ -n "${CUDACXX:-}" ]; then
   exit
 fi
 for nvcc in "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
-  if [ -x "$nvcc" ] && "$nvcc" --version | grep -q 'release 13\.'; then
+  if [ -x "$nvcc" ] && "$nvcc" --version | grep -q 'release 13\.0,'; then
     printf '%s\n' "$nvcc"
     exit
   fi
