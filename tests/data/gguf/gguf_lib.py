@@ -108,8 +108,8 @@ def bytemap():
 
 
 def tiny(n_embd=32, n_head=4, n_kv=2, hd=None, n_ff=64, n_layer=1, vocab_extra=0, seed=1, base=10000.0, eps=1e-5,
-         ctx=128, scale=0.3, align=32, untie=False):
-    """A whole small llama-architecture model with a byte-level vocabulary:
+         ctx=128, scale=0.3, align=32, untie=False, bf16=False):
+    """A whole small llama-architecture model, matrices in F32 or BF16, with a byte-level vocabulary:
     0 <|endoftext|>, 1 <|im_start|>, 2 <|im_end|>, 3..258 the 256 bytes, 259 'Ġt', 260 'he', 261 'Ġthe', fillers."""
     r = Rng(seed)
     hd = hd or n_embd // n_head
@@ -143,7 +143,15 @@ def tiny(n_embd=32, n_head=4, n_kv=2, hd=None, n_ff=64, n_layer=1, vocab_extra=0
         for d in dims:
             c *= d
         data = struct.pack(f"<{c}f", *[1.0 + 0.1 * r.f() for _ in range(c)]) if sc is None else f32s(r, c, sc)
-        T.append(Tensor(name, dims, T_F32, data))
+        add_data(name, dims, data)
+
+    def add_data(name, dims, data):
+        """F32 values, of which BF16 has the upper halves"""
+        if bf16 and len(dims) == 2:
+            upper = b"".join(data[i + 2:i + 4] for i in range(0, len(data), 4))
+            T.append(Tensor(name, dims, T_BF16, upper))
+        else:
+            T.append(Tensor(name, dims, T_F32, data))
 
     add("token_embd.weight", [n_embd, V], 1.0)
     for l in range(n_layer):
@@ -160,7 +168,7 @@ def tiny(n_embd=32, n_head=4, n_kv=2, hd=None, n_ff=64, n_layer=1, vocab_extra=0
     add("output_norm.weight", [n_embd])
     if untie:  # rows of the three control tokens are zero, so that greedy never ends early
         data = b"\0" * (12 * n_embd) + f32s(r, n_embd * (V - 3), 5.2 / n_embd ** 0.5)
-        T.append(Tensor("output.weight", [n_embd, V], T_F32, data))
+        add_data("output.weight", [n_embd, V], data)
     return File(kvs, T, align)
 
 

@@ -52,8 +52,9 @@ struct dense_view {
 /// answer; from then on nothing is allocated.
 class cublaslt {
  public:
+  static constexpr std::size_t default_workspace = std::size_t{32} << 20;
   /// `workspace` is what the library's kernels may use, in bytes, allocated here.
-  explicit cublaslt(std::size_t workspace = std::size_t{32} << 20) : workspace_(workspace) {
+  explicit cublaslt(std::size_t workspace = default_workspace) : workspace_(workspace) {
     cublasLtHandle_t made = nullptr;
     check_cublas(cublasLtCreate(&made), "cublasLtCreate");
     handle_.reset(made);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -22,14 +23,25 @@ namespace tenon::cuda {
 
 using llama_weights = model::llama_weights<matrix, vector>;
 
-/// Bytes of a tensor on the device, with the gap to the next. Throws load_error for a format that WeightFormats lacks.
-template <class WeightFormats>
-[[gnu::cold]] std::size_t device_bytes(const io::gguf_file& file, const model::tensor_use& use) {
-  backend::check_format<WeightFormats>(file, use);
+/// Whether a matrix stays as it is in the file. The embedding is packed in any case: it is read row by row, by our kernel.
+template <class Products, class Format>
+bool stays_by_rows(const model::llama_tensors& tensors, const model::tensor_use& use) {
+  return Products::template keeps_rows<Format> && &use != &tensors.uses().front();
+}
+
+/// Bytes of a tensor on the device, with the gap to the next. Throws load_error for a format that the engine lacks.
+template <class Products>
+[[gnu::cold]] std::size_t device_bytes(const io::gguf_file& file, const model::llama_tensors& tensors,
+                                       const model::tensor_use& use) {
+  using formats = typename Products::weight_formats;
+  backend::check_format<formats>(file, use);
   if (use.rows == 0) return aligned(use.columns * sizeof(float));
   std::size_t bytes = 0;
-  WeightFormats::visit(use.tensor->type,
-                       [&]<class Format>() { bytes = aligned(matrix_bytes<Format>(use.rows, use.columns)); });
+  formats::visit(use.tensor->type, [&]<class Format>() {
+    bytes =
+        aligned(stays_by_rows<Products, Format>(tensors, use) ? use.rows * row_bytes<Format>(use.columns)
+                                                              : matrix_bytes<Format>(use.rows, use.columns));
+  });
   return bytes;
 }
 
@@ -80,14 +92,14 @@ void pack_tiles(const model::tensor_use& use, std::size_t first, std::size_t cou
 }  // namespace detail
 
 /// Loads a model whose tensors have been found. All formats are checked before anything is allocated.
-template <class WeightFormats>
+template <class Products>
 [[gnu::cold]] loaded_weights load_llama(const io::gguf_file& file, const model::llama_tensors& tensors,
                                         host::thread_team& team, const progress_callback& progress) {
   check_gates(file, tensors);
   load_progress state;
   std::size_t bytes = 0, largest_unit = std::size_t{8} << 20;  // of what is copied at once
   for (const model::tensor_use& use : tensors.uses()) {
-    const std::size_t tensor_bytes = device_bytes<WeightFormats>(file, use);
+    const std::size_t tensor_bytes = device_bytes<Products>(file, tensors, use);
     bytes += tensor_bytes;
     largest_unit =
         (std::max)(largest_unit, use.rows == 0 ? tensor_bytes : tensor_bytes / tiles_of(use.rows) + 1);
@@ -103,7 +115,17 @@ template <class WeightFormats>
   };
   const auto load_matrix = [&](const model::tensor_use& use) {
     matrix loaded{use.tensor->type, use.rows, use.columns, next};
-    WeightFormats::visit(use.tensor->type, [&]<class Format>() {
+    Products::weight_formats::visit(use.tensor->type, [&]<class Format>() {
+      if (stays_by_rows<Products, Format>(tensors, use)) {
+        loaded.by_rows = true;
+        const std::size_t row_bytes = tenon::row_bytes<Format>(use.columns);
+        to_device.upload(next, use.rows, row_bytes,
+                         [&](std::size_t first, std::size_t count, std::byte* out) {
+                           std::memcpy(out, use.tensor->data.data() + first * row_bytes, count * row_bytes);
+                         });
+        advance(use, use.rows * row_bytes);
+        return;
+      }
       const std::size_t tiles = tiles_of(use.rows), size = matrix_bytes<Format>(use.rows, use.columns);
       to_device.upload(next, tiles, size / tiles, [&](std::size_t first, std::size_t count, std::byte* out) {
         detail::pack_tiles<Format>(use, first, count, team, out);

@@ -8,12 +8,13 @@
 
 namespace tenon::cuda {
 
-/// [rows, columns] in a format, packed as layout.hpp says; columns are inputs, rows outputs.
+/// [rows, columns] in a format, packed as layout.hpp says or row by row; columns are inputs, rows outputs.
 struct matrix {
   std::uint32_t format = 0;  // the GGUF number of the weight format
   std::size_t rows = 0;
   std::size_t columns = 0;
   const std::byte* records = nullptr;
+  bool by_rows = false;  // as in the file, for a library
 
   matrix_view view() const { return {records, static_cast<int>(rows), static_cast<int>(columns)}; }
 };

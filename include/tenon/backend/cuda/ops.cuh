@@ -22,12 +22,13 @@
 namespace tenon::cuda {
 
 /// What the operations of a step work on. The counts are those that the kernels are launched for.
-template <precision::policy Precision, class View, class Request>
+template <precision::policy Precision, class View, class Request, class Products>
 struct step_context {
   const stream& on;
   const model::description& description;
   cuda::workspace& workspace;
   attention_memory& attention;
+  Products& products;
   kv_store<typename Precision::key, typename Precision::value>& cache;
   const step_arrays<View, Request>& inputs;
   std::size_t tokens;
@@ -57,16 +58,16 @@ void with_head_size(std::size_t head_dim, F&& f) {
   }
 }
 
-template <class Model, precision::policy Precision, class View, class Request, class Instrumentation>
+template <class Model, precision::policy Precision, class View, class Request, class Instrumentation,
+          class Products>
 class ops {
   using key = typename Precision::key;
   using value = typename Precision::value;
   using formats = typename Precision::weight_formats;
-  using product = products<formats, typename Precision::activation>;
   using range = typename Instrumentation::range;
 
  public:
-  using context = step_context<Precision, View, Request>;
+  using context = step_context<Precision, View, Request, Products>;
   explicit ops(const context& step) : c_(step) {}
 
   cuda::workspace& workspace() { return c_.workspace; }
@@ -97,8 +98,8 @@ class ops {
   void project_query_key_value(activations& x, const matrix& query, const matrix& key, const matrix& value,
                                device_buffer<float>& out) {
     const range stage("project_query_key_value");
-    product::store(c_.on, std::array{&query, &key, &value}, x.view(), c_.tokens, out.data(),
-                   (shape().heads + 2 * shape().kv_heads) * shape().head_dim);
+    c_.products.store(c_.on, std::array{&query, &key, &value}, x.view(), c_.tokens, out.data(),
+                      (shape().heads + 2 * shape().kv_heads) * shape().head_dim);
   }
   void rope_and_append(std::size_t layer, device_buffer<float>& query_key_value) {
     const range stage("rope_and_append");
@@ -129,23 +130,23 @@ class ops {
   }
   void project_and_add(activations& x, const matrix& weights, device_buffer<float>& hidden) {
     const range stage("project_and_add");
-    product::add(c_.on, weights, x.view(), c_.tokens, hidden.data());
+    c_.products.add(c_.on, weights, x.view(), c_.tokens, hidden.data());
   }
   void project_add_and_norm(activations& x, const matrix& weights, device_buffer<float>& hidden,
                             const vector& norm_weight, float epsilon, activations& normed) {
     const range stage("project_add_and_norm");
-    product::add_and_norm(c_.on, weights, x.view(), c_.tokens, hidden.data(),
-                          norm_of(hidden, nullptr, norm_weight, epsilon, normed),
-                          c_.workspace.arrived.data());
+    c_.products.add_and_norm(c_.on, weights, x.view(), c_.tokens, hidden.data(),
+                             norm_of(hidden, nullptr, norm_weight, epsilon, normed),
+                             c_.workspace.arrived.data());
   }
   void gated_feed_forward(activations& x, const matrix& gate, const matrix& up, activations& gated) {
     const range stage("gated_feed_forward");
-    product::swiglu(c_.on, gate, up, x.view(), c_.tokens, gated.view());
+    c_.products.swiglu(c_.on, gate, up, x.view(), c_.tokens, gated.view());
   }
   void project_sampled(activations& x, const matrix& output, device_buffer<float>& logits) {
     const range stage("project_sampled");
-    product::store(c_.on, std::array{&output}, x.view(), c_.sampled, logits.data(),
-                   logit_stride(output.rows));
+    c_.products.store(c_.on, std::array{&output}, x.view(), c_.sampled, logits.data(),
+                      logit_stride(output.rows));
   }
 
  private:
@@ -159,10 +160,9 @@ class ops {
 };
 
 /// The forms of activations that a model's matrices read, place by place.
-template <precision::policy Precision>
+template <class Products>
 workspace_forms forms_of(const llama_weights& weights) {
-  using product = products<typename Precision::weight_formats, typename Precision::activation>;
-  const auto reads = [](const matrix& m) { return product::reads(m.format); };
+  const auto reads = [](const matrix& m) { return Products::reads(m.format); };
   workspace_forms all;
   all.sampled = reads(weights.output());
   for (const auto& layer : weights.layers) {

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "tenon/backend/cuda/gemm.hpp"
 #include "tenon/backend/cuda/runtime.hpp"
 #include "tenon/core/fixed_string.hpp"
 #include "tenon/format/all.hpp"
@@ -11,10 +12,11 @@
 
 namespace tenon::backend {
 
-/// One NVIDIA GPU of compute capability 8.0 (A100, RTX 30) or newer.
-struct cuda {
+/// One NVIDIA GPU of compute capability 8.0 (A100, RTX 30) or newer; Gemm is gemm::own or gemm::cublaslt.
+template <class Gemm>
+struct basic_cuda {
   using slot = tenon::slot::backend;
-  static constexpr auto name = fixed_string("cuda");
+  static constexpr auto name = "cuda" + Gemm::name;
   using default_execution = execution::graph;
   static constexpr bool has_graphs = true;
   template <class Key, class Value>
@@ -22,7 +24,9 @@ struct cuda {
       scalar_format<Key>&& scalar_format<Value>&& std::is_same_v<Key, f32> == std::is_same_v<Value, f32>;
 
   template <class Model, class Precision, class View, class Sampling, class Execution, class Instrumentation>
-  using runtime = tenon::cuda::runtime<Model, Precision, View, Sampling, Execution, Instrumentation>;
+  using runtime = tenon::cuda::runtime<Model, Precision, View, Sampling, Execution, Instrumentation, Gemm>;
 };
+
+using cuda = basic_cuda<gemm::own>;
 
 }  // namespace tenon::backend

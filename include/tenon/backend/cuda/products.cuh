@@ -18,10 +18,12 @@
 #include <type_traits>
 
 #include "tenon/backend/cuda/device.hpp"
+#include "tenon/backend/cuda/gemm.hpp"
 #include "tenon/backend/cuda/kernel/matmul_thin.cuh"
 #include "tenon/backend/cuda/kernel/matmul_wide.cuh"
 #include "tenon/backend/cuda/matrix.hpp"
 #include "tenon/backend/cuda/tuning.hpp"
+#include "tenon/model/shape.hpp"
 #include "tenon/policy/precision.hpp"
 
 namespace tenon::cuda {
@@ -65,6 +67,8 @@ void matmul(const stream& on, const matmul_parameters<Epilogue>& p) {
 /// The products of one engine: for the weight formats that it holds and its activations.
 template <class WeightFormats, class Activation, class Tuning = tuned<least_capability>>
 struct products {
+  using weight_formats = WeightFormats;
+
   /// The form that activations need for a matrix of this format.
   static activation_forms reads(std::uint32_t format) {
     activation_forms forms;
@@ -136,6 +140,26 @@ struct products {
       matmul<Format, form_of<Format, Activation>, Epilogue, Tuning>(on, p);
     });
   }
+};
+
+/// The products of an engine whose backend is basic_cuda<Gemm>, with the memory that they need. Others than our own are
+/// specialisations in headers of their own.
+template <precision::policy Precision, class Gemm>
+struct engine_products {
+  static_assert(
+      std::is_same_v<Gemm, gemm::own>,
+      "tenon: the file that instantiates an engine with gemm::cublaslt includes tenon/cublaslt.cuh");
+};
+
+template <precision::policy Precision>
+struct engine_products<Precision, gemm::own>
+    : products<typename Precision::weight_formats, typename Precision::activation> {
+  /// Whether matrices of a format stay on the device as they are in the file.
+  template <class Format>
+  static constexpr bool keeps_rows = false;
+
+  engine_products(const model::shape&, std::size_t) {}
+  static std::size_t bytes(const model::shape&, std::size_t) { return 0; }
 };
 
 }  // namespace tenon::cuda

@@ -60,11 +60,12 @@ inline attention_sizes attention_size(const model::shape& s, const step_capacity
 }  // namespace detail
 
 template <class Model, precision::policy Precision, cache::layout_view View, class Sampling, class Execution,
-          class Instrumentation>
-struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::state {
+          class Instrumentation, class Gemm>
+struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation, Gemm>::state {
   using request = row_request<Sampling>;
   using store = kv_store<typename Precision::key, typename Precision::value>;
-  using step_ops = ops<Model, Precision, View, request, Instrumentation>;
+  using products = engine_products<Precision, Gemm>;
+  using step_ops = ops<Model, Precision, View, request, Instrumentation, products>;
   using range = typename Instrumentation::range;
 
   explicit state(const engine_options& options)
@@ -81,6 +82,7 @@ struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::st
   // Of steps; there once load() has been called.
   std::optional<workspace> memory;
   std::optional<attention_memory> attention;
+  std::optional<products> gemm;
   std::optional<store> cache;
   swapped_rows swapped;
   std::optional<step_inputs<View, request>> inputs;
@@ -98,7 +100,7 @@ struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::st
     extent.splits = attention_split_blocks(extent.spans, static_cast<int>(description.shape.kv_heads),
                                            device.multiprocessors);
     step_ops bound(
-        {on, description, *memory, *attention, *cache, inputs->on_device(), rows, sampled, extent});
+        {on, description, *memory, *attention, *gemm, *cache, inputs->on_device(), rows, sampled, extent});
     model::llama_forward(bound, weights.parts, description.constants.norm_epsilon);
   }
 
@@ -137,8 +139,8 @@ struct runtime<Model, Precision, View, Sampling, Execution, Instrumentation>::st
 
 #define TENON_DETAIL_RUNTIME                                                                   \
   template <class Model, precision::policy Precision, cache::layout_view View, class Sampling, \
-            class Execution, class Instrumentation>
-#define TENON_DETAIL_RUNTIME_CLASS runtime<Model, Precision, View, Sampling, Execution, Instrumentation>
+            class Execution, class Instrumentation, class Gemm>
+#define TENON_DETAIL_RUNTIME_CLASS runtime<Model, Precision, View, Sampling, Execution, Instrumentation, Gemm>
 
 TENON_DETAIL_RUNTIME
 [[gnu::cold]] TENON_DETAIL_RUNTIME_CLASS::runtime(const engine_options& options) {
@@ -176,10 +178,11 @@ TENON_DETAIL_RUNTIME
     host::thread_team team(s.host_threads > 0 ? s.host_threads
                                               : static_cast<int>(std::thread::hardware_concurrency()));
     const model::llama_tensors tensors(file, shape);
-    s.weights = load_llama<typename Precision::weight_formats>(file, tensors, team, progress);
+    s.weights = load_llama<typename state::products>(file, tensors, team, progress);
   }
-  s.memory.emplace(shape, forms_of<Precision>(s.weights.parts), capacity.max_tokens, capacity.max_batch,
-                   s.on);
+  s.memory.emplace(shape, forms_of<typename state::products>(s.weights.parts), capacity.max_tokens,
+                   capacity.max_batch, s.on);
+  s.gemm.emplace(shape, capacity.max_tokens);
   s.attention.emplace(detail::attention_size(shape, capacity), s.on);
   s.cache.emplace(shape.layers, shape.kv_heads, capacity.cache_rows, shape.head_dim, s.on);
   s.swapped = s.cache->make_swapped(capacity.swap_rows);
@@ -248,7 +251,7 @@ TENON_DETAIL_RUNTIME
   std::size_t bytes = 0;
   const model::llama_tensors tensors(file, description.shape);  // the loop would not keep a temporary alive
   for (const model::tensor_use& use : tensors.uses())
-    bytes += device_bytes<typename Precision::weight_formats>(file, use);
+    bytes += device_bytes<typename state::products>(file, tensors, use);
   return bytes;
 }
 
@@ -265,16 +268,15 @@ TENON_DETAIL_RUNTIME
                                                                       const step_capacity& capacity) {
   activation_forms any;  // of all matrices: a bound, met when each place has the same formats
   for (const io::gguf_tensor& tensor : file.tensors()) {
-    if (tensor.dimensions().size() == 2)
-      any = any |
-            products<typename Precision::weight_formats, typename Precision::activation>::reads(tensor.type);
+    if (tensor.dimensions().size() == 2) any = any | state::products::reads(tensor.type);
   }
   const model::shape& s = description.shape;
   return workspace::bytes(s, {any, any, any, any}, capacity.max_tokens, capacity.max_batch) +
          detail::attention_size(s, capacity).bytes() +
          step_inputs<View, typename state::request>::bytes(capacity) +
          sampler<Sampling>::bytes(capacity.max_batch, s.vocabulary) +
-         banned_tokens::bytes(capacity.max_batch) + capacity.max_batch * sizeof(chosen_token);
+         state::products::bytes(s, capacity.max_tokens) + banned_tokens::bytes(capacity.max_batch) +
+         capacity.max_batch * sizeof(chosen_token);
 }
 
 #undef TENON_DETAIL_RUNTIME

@@ -22,7 +22,7 @@ namespace tenon::cuda {
 /// One model on one device: its weights, the cache's memory, and everything that a step needs, allocated by load(). A step
 /// runs on one stream, and ends when its tokens have arrived on the host.
 template <class Model, precision::policy Precision, cache::layout_view View, class Sampling, class Execution,
-          class Instrumentation>
+          class Instrumentation, class Gemm>
 class runtime {
  public:
   /// Takes options.device and options.stream. Throws cuda_error, and tenon::error for a device that is too old.

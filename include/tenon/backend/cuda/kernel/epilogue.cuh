@@ -11,6 +11,7 @@
 
 #include "tenon/backend/cuda/activations.cuh"
 #include "tenon/backend/cuda/kernel/norm.cuh"
+#include "tenon/backend/cuda/kernel/swiglu.cuh"
 
 namespace tenon::cuda {
 
@@ -146,7 +147,7 @@ struct gate_product {
         const float g[4] = {gates.x, gates.y, gates.z, gates.w}, u[4] = {ups.x, ups.y, ups.z, ups.w};
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          if (row + i < place.rows) x[i] = g[i] / (1.0f + expf(-g[i])) * u[i];
+          if (row + i < place.rows) x[i] = gated(g[i], u[i]);
         }
       }
 #pragma unroll
