@@ -1,35 +1,12 @@
-// A decode step allocates nothing, on any thread. This file replaces operator new of the test program, to
-// count.
+// A decode step allocates nothing, on any thread.
+#include "engine/counted_memory.hpp"
 #include "engine/engines.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
-
-namespace {
-std::atomic<std::size_t> allocations = 0;
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  const std::size_t whole = (size + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, whole != 0 ? whole : alignment)) return memory;
-  throw std::bad_alloc();
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -46,9 +23,9 @@ std::size_t allocations_while_decoding(const typename Engine::params& request) {
   }
   engine.step();  // all prompts at once, and the first tokens
   engine.step();
-  const std::size_t before = allocations;
+  const std::size_t before = allocations_so_far();
   for (int step = 0; step < 24; ++step) engine.step();
-  const std::size_t after = allocations;
+  const std::size_t after = allocations_so_far();
   BOOST_TEST(!engine.idle());
   BOOST_TEST(bytes > 0u);
   return after - before;
@@ -60,9 +37,9 @@ BOOST_AUTO_TEST_SUITE(no_allocation)
 
 BOOST_AUTO_TEST_CASE(the_count_counts_every_thread) {
   fp32_engine engine = fp32_engine::load(tiny_model("base_5e5"), {.context = 64, .threads = 2});
-  const std::size_t before = allocations;
+  const std::size_t before = allocations_so_far();
   engine.submit(std::vector<token_id>{107, 104}, greedy<fp32_engine>(4));
-  BOOST_TEST(allocations > before);
+  BOOST_TEST(allocations_so_far() > before);
 }
 
 BOOST_AUTO_TEST_CASE(greedy_decoding_allocates_nothing) {

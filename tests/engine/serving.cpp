@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+TENON_INSTANTIATE(tenon::test::sharing_engine);
+
 namespace {
 
 using namespace tenon;
@@ -28,20 +30,18 @@ const tokens_of_all& expected() {
 }
 
 /// An engine whose blocks are too few for all that run, so that preemption policies have to act.
-template <class... Policies>
-serving_engine<Policies...> cramped(engine_options options = {}) {
+template <class Engine>
+Engine cramped(engine_options options = {}) {
   options.context = 64;
   options.threads = 2;
   if (options.cache_tokens == 0) options.cache_tokens = 72;
   if (options.max_step_tokens == 0) options.max_step_tokens = 24;
-  return serving_engine<Policies...>::load(tiny_model(serving_model), options);
+  return Engine::load(tiny_model(serving_model), options);
 }
 
 using recomputing = continuous<queue::fcfs, prefill::chunked<7>, preemption::recompute<>, 6>;
 using swapping = continuous<queue::priority<>, prefill::whole, preemption::swap<victim::lowest_priority>, 6>;
 using reserving = continuous<queue::fair<64>, prefill::chunked<>, preemption::none, 6>;
-using by_length =
-    continuous<queue::shortest_first<>, prefill::chunked<5>, preemption::swap<victim::least_progress>, 6>;
 
 }  // namespace
 
@@ -50,12 +50,12 @@ BOOST_AUTO_TEST_SUITE(serving)
 BOOST_AUTO_TEST_CASE(batches_that_run_to_the_end_give_the_tokens_of_requests_alone) {
   auto gathered = serving_engine<batching::static_batch<4>>::load(tiny_model(serving_model), {.context = 64});
   BOOST_TEST((serve(gathered) == expected()));
-  auto timed = cramped<batching::dynamic<4, 1>, cache::paged<4>>();
+  auto timed = cramped<serving_engine<batching::dynamic<4, 1>, cache::paged<4>>>();
   BOOST_TEST((serve(timed) == expected()));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_that_are_computed_again_give_the_same_tokens) {
-  auto engine = cramped<recomputing, cache::paged<4>>();
+  auto engine = cramped<serving_engine<recomputing, cache::paged<4>>>();
   BOOST_TEST((serve(engine) == expected()));
   BOOST_TEST(engine.counters().preemptions > 0u);
   BOOST_TEST(engine.counters().recomputed_tokens > 0u);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(sequences_that_are_computed_again_give_the_same_tokens) {
 }
 
 BOOST_AUTO_TEST_CASE(sequences_that_are_swapped_out_give_the_same_tokens) {
-  auto engine = cramped<swapping, cache::paged<4>>();
+  auto engine = cramped<serving_engine<swapping, cache::paged<4>>>();
   BOOST_TEST((serve(engine) == expected()));
   BOOST_TEST(engine.counters().swaps_out > 0u);
   BOOST_TEST(engine.counters().swaps_in == engine.counters().swaps_out);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(sequences_that_are_swapped_out_give_the_same_tokens) {
 }
 
 BOOST_AUTO_TEST_CASE(sequences_that_share_prefixes_give_the_same_tokens) {
-  auto engine = cramped<by_length, cache::prefix_shared<cache::paged<4>>>();
+  auto engine = cramped<sharing_engine>();
   BOOST_TEST((serve(engine) == expected()));
   BOOST_TEST(engine.counters().prefix_hits > 0u);
   BOOST_TEST((serve(engine) == expected()));  // once more, with all that is left in the cache
@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(sequences_that_share_prefixes_give_the_same_tokens) {
 }
 
 BOOST_AUTO_TEST_CASE(sequences_that_reserve_all_are_never_preempted) {
-  auto engine = cramped<reserving, cache::contiguous>();
+  auto engine = cramped<serving_engine<reserving, cache::contiguous>>();
   BOOST_TEST((serve(engine) == expected()));
   BOOST_TEST(engine.counters().preemptions == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(samples_of_one_prompt_share_its_blocks_and_draw_as_requests_of_their_own) {
-  auto engine = cramped<recomputing, cache::paged<4>>({.cache_tokens = 192});
+  auto engine = cramped<serving_engine<recomputing, cache::paged<4>>>({.cache_tokens = 192});
   const std::vector<token_id> prompt = serving_prompts()[8];
   auto request = serving_request<decltype(engine)>(1);
   request.n = 3;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(samples_of_one_prompt_share_its_blocks_and_draw_as_requests
 }
 
 BOOST_AUTO_TEST_CASE(a_full_queue_refuses_and_loses_nothing) {
-  auto engine = cramped<recomputing, cache::paged<4>>({.max_queue = 2});
+  auto engine = cramped<serving_engine<recomputing, cache::paged<4>>>({.max_queue = 2});
   const tokens_of_all prompts = serving_prompts();
   const auto request = serving_request<decltype(engine)>(3);
   const request_id a = engine.try_submit(prompts[3], request), b = engine.try_submit(prompts[3], request);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_full_queue_refuses_and_loses_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_request_that_can_never_fit_is_refused_at_once) {
-  auto engine = cramped<recomputing, cache::paged<4>>({.cache_tokens = 32});
+  auto engine = cramped<serving_engine<recomputing, cache::paged<4>>>({.cache_tokens = 32});
   auto request = serving_request<decltype(engine)>(0);
   request.max_tokens = 40;
   BOOST_CHECK_EXCEPTION(engine.submit(serving_prompts()[2], request), request_error,
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_can_never_fit_is_refused_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(a_request_whose_time_has_passed_ends_and_the_others_go_on) {
-  auto engine = cramped<recomputing, cache::paged<4>>();
+  auto engine = cramped<serving_engine<recomputing, cache::paged<4>>>();
   auto late = serving_request<decltype(engine)>(0);
   late.timeout = 1e-9;
   const request_id ends = engine.submit(serving_prompts()[0], late);

@@ -71,4 +71,13 @@ tokens_of_all serve_each_alone(Engine& engine) {
   return tokens;
 }
 
+/// Blocks that are shared by prefixes and swapped out: everything that a host engine does with its cache. Compiled in
+/// serving.cpp.
+using sharing_engine =
+    serving_engine<batching::continuous<batching::queue::shortest_first<>, batching::prefill::chunked<5>,
+                                        batching::preemption::swap<batching::victim::least_progress>, 6>,
+                   cache::prefix_shared<cache::paged<4>>>;
+
 }  // namespace tenon::test
+
+TENON_DECLARE_ENGINE(tenon::test::sharing_engine);

@@ -142,11 +142,19 @@ template <class... Ps>
     made.back()->sequence.copy_of = &made[0]->sequence;
   }
   const request_id first = last_id_ + 1;
-  for (std::unique_ptr<active>& each : made) {
-    each->sequence.id = ++last_id_;
-    each->times.queued = measure::clock::now();
-    active& placed = *requests_.emplace(last_id_, std::move(each)).first->second;
-    scheduler_.submit(placed.sequence, placed.times.queued);
+  try {
+    for (std::unique_ptr<active>& each : made) {
+      each->sequence.id = ++last_id_;
+      each->times.queued = measure::clock::now();
+      active& placed = *requests_.emplace(last_id_, std::move(each)).first->second;
+      scheduler_.submit(placed.sequence, placed.times.queued);
+    }
+  } catch (...) {  // of memory: all answers or none
+    for (; last_id_ >= first; --last_id_) {
+      if (active* placed = find(last_id_)) scheduler_.remove(placed->sequence);
+      requests_.erase(last_id_);
+    }
+    throw;
   }
   return first;
 }

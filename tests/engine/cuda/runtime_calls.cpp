@@ -5,6 +5,13 @@
 namespace {
 
 tenon::test::runtime_calls calls;
+std::size_t left_until_failure = 0;
+
+/// Counts an allocation; whether it fails.
+bool allocation_fails() {
+  ++calls.allocations;
+  return left_until_failure != 0 && --left_until_failure == 0;
+}
 
 std::size_t kernels_in(cudaGraph_t graph) {
   std::size_t count = 0, kernels = 0;
@@ -26,14 +33,12 @@ extern "C" {
 
 cudaError_t __real_cudaMalloc(void**, std::size_t);
 cudaError_t __wrap_cudaMalloc(void** memory, std::size_t bytes) {
-  ++calls.allocations;
-  return __real_cudaMalloc(memory, bytes);
+  return allocation_fails() ? cudaErrorMemoryAllocation : __real_cudaMalloc(memory, bytes);
 }
 
 cudaError_t __real_cudaMallocHost(void**, std::size_t);
 cudaError_t __wrap_cudaMallocHost(void** memory, std::size_t bytes) {
-  ++calls.allocations;
-  return __real_cudaMallocHost(memory, bytes);
+  return allocation_fails() ? cudaErrorMemoryAllocation : __real_cudaMallocHost(memory, bytes);
 }
 
 cudaError_t __real_cudaStreamSynchronize(cudaStream_t);
@@ -65,5 +70,6 @@ cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
 namespace tenon::test {
 
 const runtime_calls& calls_so_far() { return calls; }
+void fail_allocation(std::size_t point) { left_until_failure = point; }
 
 }  // namespace tenon::test

@@ -18,4 +18,7 @@ struct runtime_calls {
 /// Of this process so far.
 const runtime_calls& calls_so_far();
 
+/// The allocation of this number from here on finds no memory; 1 is the next, 0 none.
+void fail_allocation(std::size_t point);
+
 }  // namespace tenon::test

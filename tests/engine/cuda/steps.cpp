@@ -2,6 +2,8 @@
 #include "engine/cuda/engines.hpp"
 #include "engine/cuda/runtime_calls.hpp"
 
+#include "tenon/backend/cuda/error.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
@@ -58,6 +60,36 @@ BOOST_AUTO_TEST_CASE(eager_steps_of_any_shape_allocate_nothing_once_the_engine_i
   }
   run_to_end(engine);
   BOOST_TEST(calls_so_far().allocations == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_whose_memory_runs_out_at_any_allocation_refuses_the_engine_and_keeps_nothing) {
+  const auto load = [] {
+    return cuda_eager_engine::load(tiny_model("base_5e5"), {.max_batch = 2, .context = 32});
+  };
+  const auto free_bytes = [] {
+    std::size_t free = 0, total = 0;
+    cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+  };
+  auto engine = load();
+  const std::vector<token_id> prompt = {5, 6, 7}, expected = greedy_tokens(engine, prompt, 4);
+  const std::size_t free_before = free_bytes();
+  std::size_t refused = 0;
+  for (std::size_t point = 1;; ++point) {
+    BOOST_REQUIRE(point < 200u);
+    fail_allocation(point);
+    try {
+      const auto another = load();
+      break;
+    } catch (const cuda_error& refusal) {
+      BOOST_TEST(refusal.code() == cudaErrorMemoryAllocation);
+    }
+    ++refused;
+    BOOST_TEST(free_bytes() == free_before);
+    BOOST_TEST((greedy_tokens(engine, prompt, 4) == expected));
+  }
+  fail_allocation(0);
+  BOOST_TEST(refused > 20u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
