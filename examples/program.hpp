@@ -13,13 +13,14 @@
 #include <tenon/backend/host/load.hpp>
 #include <utility>
 
-/// Reads the arguments and runs `body`. Returns the exit code: 0, or 1 after one line on stderr.
+/// Reads the arguments and runs `body`. Returns the exit code: 0, or after one line on stderr `bad_usage` for arguments
+/// that cannot be used and 1 for everything else.
 template <class Body>
-int run_program(CLI::App& app, int count, char** arguments, Body&& body) {
-  const auto fail = [&](std::string message) {
+int run_program(CLI::App& app, int count, char** arguments, Body&& body, int bad_usage = 1) {
+  const auto fail = [&](std::string message, int code = 1) {
     std::replace(message.begin(), message.end(), '\n', ' ');
     std::cerr << app.get_name() << ": " << message << '\n';
-    return 1;
+    return code;
   };
   try {
     app.parse(count, arguments);
@@ -28,7 +29,7 @@ int run_program(CLI::App& app, int count, char** arguments, Body&& body) {
     return 0;
   } catch (const CLI::ParseError& end) {
     if (end.get_exit_code() == 0) return app.exit(end);  // --help
-    return fail(end.what() + std::string(" (see --help)"));
+    return fail(end.what() + std::string(" (see --help)"), bad_usage);
   } catch (const std::exception& fault) {
     return fail(fault.what());
   }

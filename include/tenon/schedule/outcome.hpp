@@ -63,6 +63,17 @@ struct counters {
   std::uint64_t prefix_queries = 0;  // tokens that were looked up in the cache
   std::uint64_t prefix_hits = 0;     // of those, tokens that were there
 
+  /// What has been counted since an earlier moment.
+  friend counters operator-(const counters& later, const counters& earlier) {
+    counters made;
+    for (const auto field :
+         {&counters::submitted, &counters::refused, &counters::steps, &counters::computed_tokens,
+          &counters::recomputed_tokens, &counters::preemptions, &counters::swaps_out, &counters::swaps_in,
+          &counters::forks, &counters::prefix_queries, &counters::prefix_hits})
+      made.*field = later.*field - earlier.*field;
+    return made;
+  }
+
   /// The share of computed tokens that had been computed before.
   double recompute_tax() const {
     return computed_tokens == 0
