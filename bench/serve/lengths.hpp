@@ -112,7 +112,7 @@ inline length_model length_model::parse(std::string_view text) {
     if (detail::read_curve(parts[1], ends, curves) && detail::read_curve(parts[2], ends, curves))
       return {curves[0], curves[1]};
   }
-  throw bad_input(tenon::concat("'", text, "' names no lengths; give one of ", names,
+  throw bad_input(tenon::concat("--lengths has '", text, "'; give one of ", names,
                                 "fixed:IN:OUT or uniform:LOW-HIGH:LOW-HIGH, with 1 to ", longest_length,
                                 " tokens"));
 }

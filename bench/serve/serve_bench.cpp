@@ -216,6 +216,17 @@ void list_policies() {
     std::cout << set.name << ": " << set.what << "\n  " << set.description << '\n';
 }
 
+/// A number above 0, up to a bound, which may be infinite.
+CLI::Validator positive(double most = std::numeric_limits<double>::infinity()) {
+  return CLI::Validator(
+      [most](const std::string& text) {
+        double value = 0;
+        if (serve::read_number(text, value) && value > 0 && value <= most) return std::string();
+        return "'" + text + "' is no number above 0" + (std::isinf(most) ? "" : " and up to 1000");
+      },
+      "ABOVE 0");
+}
+
 void declare(CLI::App& app, options& o) {
   const auto add = [&](const char* names, auto& into, const char* help) {
     return app.add_option(names, into, help)->capture_default_str();
@@ -226,11 +237,11 @@ void declare(CLI::App& app, options& o) {
       "policy sets to run, with commas between them; NAME_N runs N sequences at once")
       ->delimiter(',');
   add("--num-prompts,--requests", o.requests, "requests; of a trace, at most so many")->check(whole(1));
-  CLI::Option* rate = add("--request-rate,--rate", o.rate, "requests per second; inf: all at once")
-                          ->check(CLI::PositiveNumber);
+  CLI::Option* rate =
+      add("--request-rate,--rate", o.rate, "requests per second; inf: all at once")->check(positive());
   CLI::Option* burstiness =
       add("--burstiness", o.burstiness, "shape of the gamma distribution of gaps; 1: Poisson, lower: bursts")
-          ->check(CLI::PositiveNumber);
+          ->check(positive());
   CLI::Option* lengths =
       add("--lengths", o.lengths,
           "lengths as in azure_code, azure_conv, mooncake_conversation, mooncake_synthetic or "
@@ -240,7 +251,7 @@ void declare(CLI::App& app, options& o) {
       ->excludes(burstiness)
       ->excludes(lengths);
   add("--length-scale", o.fit.scale, "lengths are multiplied by this, for small models")
-      ->check(CLI::PositiveNumber);
+      ->check(positive(1000));
   add("--random-prefix-len", o.fit.prefix_len, "tokens that come first in every prompt, besides its own")
       ->check(whole(0));
   add("--max-concurrency", o.max_concurrency,

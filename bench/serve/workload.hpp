@@ -13,6 +13,7 @@
 #include "serve/lengths.hpp"
 #include "serve/planned_request.hpp"
 #include "serve/random_stream.hpp"
+#include "serve/text.hpp"
 
 namespace serve {
 
@@ -27,7 +28,8 @@ struct length_fit {
 
  private:
   std::size_t scaled(double length) const {
-    return static_cast<std::size_t>((std::max)(1.0, std::round(length * scale)));
+    return static_cast<std::size_t>(
+        std::clamp(std::round(length * scale), 1.0, static_cast<double>(longest_length)));
   }
 };
 

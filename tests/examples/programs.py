@@ -31,11 +31,11 @@ class ProgramTest(unittest.TestCase):
         self.assertTrue(done.stdout.endswith(b"\n"))
         return json.loads(done.stdout)
 
-    def fails(self, program, *arguments, saying="", stdin=b""):
-        """Exit code 1, nothing on stdout, and one line on stderr with these words."""
+    def fails(self, program, *arguments, saying="", stdin=b"", code=1):
+        """This exit code, nothing on stdout, and one line on stderr with these words."""
         done = run(program, *arguments, stdin=stdin)
         message = done.stderr.decode()
-        self.assertEqual(done.returncode, 1, message)
+        self.assertEqual(done.returncode, code, message)
         self.assertEqual(done.stdout, b"")
         self.assertTrue(message.startswith(program + ": ") and message.endswith("\n"), message)
         self.assertEqual(message.count("\n"), 1, message)

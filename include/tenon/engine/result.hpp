@@ -55,11 +55,11 @@ struct piece {
 /// A request that has ended.
 struct request_result {
   request_id id = 0;
-  std::vector<token_id> tokens;  // generated, with the token that ended it
-  std::string text;              // all that was streamed
+  std::vector<token_id> tokens = {};  // generated, with the token that ended it
+  std::string text = {};              // all that was streamed
   finish_reason finish = finish_reason::none;
-  std::string error;  // what was wrong, when finish is error
-  measure::request_times times;
+  std::string error = {};  // what was wrong, when finish is error
+  measure::request_times times = {};
 };
 
 /// Called by the engine's step, on the thread that calls it. They may submit and cancel; they must
