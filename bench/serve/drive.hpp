@@ -73,7 +73,7 @@ class driver {
         requests_(requests),
         prompts_(prompts),
         records_(requests.size()),
-        places_(max_concurrency == 0 ? requests.size() : max_concurrency) {}
+        places_(max_concurrency == 0 ? requests.size() : (std::min)(max_concurrency, requests.size())) {}
 
   std::vector<request_record> run() && {
     start_ = clock_.now();

@@ -1,11 +1,8 @@
 // The engine types that tenon-serve-bench compares, each behind a function that runs a workload with it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/engine/options.hpp>
@@ -52,23 +49,23 @@ inline std::vector<policy_set> all_policy_sets() {
   return sets;
 }
 
-/// One request of the workload's lengths, with tokens of its own, so that the run finds threads and memory warm and no
-/// prefix in the cache.
+/// Runs one request of the workload's lengths, with tokens of its own, so that the run finds threads and memory warm but
+/// no prefix in the cache. None, when none can be served: the run will say why.
 template <class Engine>
 void warm_up(Engine& engine, const run_settings& settings) {
-  for (const planned_request& r : settings.requests) {
-    if (r.input_len + r.output_len > engine.context()) continue;
-    const auto prompt =
-        random_tokens(r.input_len, engine.tokenizer().size(), random_stream(settings.seed, purpose::warm_up));
-    const auto id =
-        engine.submit(prompt, {.max_tokens = static_cast<std::int32_t>(r.output_len), .ignore_eos = true});
+  const planned_request& first = settings.requests.front();
+  const auto prompt = random_tokens(first.input_len, engine.tokenizer().size(),
+                                    random_stream(settings.seed, purpose::warm_up));
+  try {
+    const auto id = engine.submit(
+        prompt, {.max_tokens = static_cast<std::int32_t>(first.output_len), .ignore_eos = true});
     while (engine.step()) continue;
     engine.take(id);
-    return;
+  } catch (const tenon::request_error&) {
   }
 }
 
-/// Loads an engine, runs the workload, and lets it go. Throws tenon::error when there is no engine to run.
+/// Loads an engine, runs the workload, and lets it go. Throws what loading throws.
 template <class Engine>
 run_outcome run_with(const run_settings& settings) {
   Engine engine = Engine::load(settings.model, settings.options);
@@ -77,8 +74,9 @@ run_outcome run_with(const run_settings& settings) {
   warm_up(engine, settings);
   const tenon::schedule::counters before = engine.counters();
   steady_clock clock;
-  run_outcome made{driver(engine, clock, settings.requests, prompts, settings.max_concurrency).run(),
-                   engine.counters() - before};
+  run_outcome made;
+  made.requests = driver(engine, clock, settings.requests, prompts, settings.max_concurrency).run();
+  made.work = engine.counters() - before;
   return made;
 }
 

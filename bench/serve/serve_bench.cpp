@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -203,11 +204,11 @@ void compare(const options& o, const bench& b) {
       details.push_back(o.detailed ? serve::details_json(outcome.requests) : ordered_json::object());
       std::cerr << failures(chosen, outcome);
       write_files(o, runs, details);
-    } catch (const tenon::error& fault) {
+    } catch (const std::exception& fault) {
       faults += tenon::concat(faults.empty() ? "" : "; ", chosen.label, ": ", fault.what());
     }
   }
-  print_tables(runs);
+  if (!runs.empty()) print_tables(runs);
   if (!faults.empty()) throw tenon::error(faults);
 }
 

@@ -119,6 +119,12 @@ class Runs(ServeBench):
         self.assertEqual([line.split(":")[0] for line in lines[::2]], POLICIES)
         self.assertTrue(all(line.startswith("  model llama; backend host") for line in lines[1::2]))
 
+    def test_a_policy_set_that_can_serve_nothing_costs_no_other(self):
+        runs, done = self.bench("--policies", "paged_4,chunked_4", "--requests", 2, "--lengths", "fixed:20:3",
+                                "--cache-tokens", 16)
+        self.assertEqual([(run["completed"], run["failed"]) for run in runs], [(0, 2), (2, 0)])
+        self.assertIn(b"paged_4: 2 of 2 requests failed; the first: ", done.stderr)
+
     @needs_model
     def test_the_real_model(self):
         runs, _ = self.bench("--policies", "static_4,chunked_4", "--requests", 6, "--rate", 20, "--lengths",

@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(a_dynamic_batch_begins_when_it_is_full_or_the_oldest_has_wa
   e.step();
   BOOST_TEST(first.ended);
   BOOST_TEST(third.streamed.empty());
+  BOOST_TEST((e.scheduler().wake_at(e.now) == e.now));
   e.step();  // full, without a wait
   BOOST_TEST(third.streamed.size() == 1u);
   BOOST_TEST(e.finish(), e.fault);

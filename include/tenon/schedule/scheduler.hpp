@@ -164,7 +164,8 @@ class scheduler {
     if (!running_.empty()) return now;
     if constexpr (requires { Batching::window; }) {
       const sequence* next = waiting_.next();
-      const time_point opens = next != nullptr ? next->queued + Batching::window : now;
+      if (next == nullptr || Batching::opens(gate(*next, now))) return now;
+      const time_point opens = next->queued + Batching::window;
       return deadlines_.empty() ? opens : (std::min)(opens, deadlines_.top().deadline);
     } else {
       return now;
@@ -300,11 +301,14 @@ class scheduler {
     waiting_.push_back_in(s);
   }
 
+  batching::gate_state gate(const sequence& next, time_point now) const {
+    return {limits_.max_batch, running_.size(), waiting(), now - next.queued};
+  }
+
   void let_enter(time_point now) {
     sequence* next = waiting_.next();
     if (next == nullptr) return;
-    const batching::gate_state gate{limits_.max_batch, running_.size(), waiting(), now - next->queued};
-    if (!Batching::opens(gate)) return;
+    if (!Batching::opens(gate(*next, now))) return;
     for (; next != nullptr && !free_slots_.empty(); next = waiting_.next()) {
       if (!enter(*next, now)) {
         if (!running_.empty()) return;

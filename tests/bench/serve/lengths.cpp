@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(what_names_no_lengths_is_refused_with_what_does) {
                            "fixed:99999999999:1", "fixed:1.5:2", "azure_code:1"}) {
     BOOST_CHECK_EXCEPTION(length_model::parse(text), serve::bad_input, [&](const serve::bad_input& fault) {
       const std::string what = fault.what();
-      return what.find(std::string("'") + text + "'") != std::string::npos && what.find("azure_conv") != std::string::npos &&
-             what.find("fixed:IN:OUT") != std::string::npos;
+      return what.find(std::string("'") + text + "'") != std::string::npos &&
+             what.find("azure_conv") != std::string::npos && what.find("fixed:IN:OUT") != std::string::npos;
     });
   }
 }
