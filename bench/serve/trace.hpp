@@ -70,7 +70,7 @@ class trace_reader {
   double arrival() {
     double seconds = 0;
     if (!read_number(fields_[places_[0]], seconds) || !std::isfinite(seconds) || seconds < 0 || seconds > 1e9)
-      fail_at(0, "is no number of seconds from 0 on");
+      fail_at(0, "is no number of seconds from 0 to 1e9");
     return seconds;
   }
 
