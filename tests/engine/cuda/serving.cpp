@@ -18,9 +18,10 @@ const tokens_of_all& expected() {
   return tokens;
 }
 
-cuda_serving_engine load(std::size_t cache_tokens) {
-  return cuda_serving_engine::load(tiny_model(serving_model),
-                                   {.context = 64, .max_step_tokens = 24, .cache_tokens = cache_tokens});
+template <class Engine = cuda_serving_engine>
+Engine load(std::size_t cache_tokens) {
+  return Engine::load(tiny_model(serving_model),
+                      {.context = 64, .max_step_tokens = 24, .cache_tokens = cache_tokens});
 }
 
 }  // namespace
@@ -33,6 +34,17 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_shared_and_swapped_give_the_host_engines_to
   BOOST_TEST(engine.counters().swaps_out > 0u);
   BOOST_TEST(engine.counters().prefix_hits > 0u);
   BOOST_TEST(engine.cache_usage() == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(sequences_that_are_computed_again_give_the_host_engines_tokens) {
+  auto engine = load<cuda_recomputing_engine>(72);
+  BOOST_TEST((serve(engine) == expected()));
+  BOOST_TEST(engine.counters().recomputed_tokens > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(batches_that_run_to_the_end_give_the_host_engines_tokens) {
+  auto engine = load<cuda_gathering_engine>(72);
+  BOOST_TEST((serve(engine) == expected()));
 }
 
 BOOST_AUTO_TEST_CASE(samples_of_one_prompt_draw_as_requests_of_their_own) {
