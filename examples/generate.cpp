@@ -43,7 +43,8 @@ void declare(CLI::App& app, options& o) {
       ->capture_default_str();
   value("--min-p", o.request.min_p, "draw from tokens this likely, relative to the best (0: off)")
       ->capture_default_str();
-  value("-s,--seed", o.request.seed, "same seed, same text (default: another seed each time)");
+  value("-s,--seed", o.request.seed, "same seed, same text (default: another seed each time)")
+      ->check(CLI::NonNegativeNumber);
   value("--stop", o.request.stop, "end before this text; may be given more than once")
       ->allow_extra_args(false);
   app.add_flag("--ignore-eos", o.request.ignore_eos, "go on after the model's end-of-generation tokens");

@@ -258,7 +258,7 @@ void declare(CLI::App& app, options& o) {
   add("--max-concurrency", o.max_concurrency,
       "requests that are not sent before others have ended (0: no limit)")
       ->check(whole(0));
-  add("--seed", o.seed, "of arrivals, lengths and prompts");
+  add("--seed", o.seed, "of arrivals, lengths and prompts")->check(CLI::NonNegativeNumber);
   add("--goodput", o.goodput, "limits in ms that a good request meets: ttft:500 tpot:100 e2el:30000");
   add("--max-num-seqs", o.max_num_seqs, "sequences at once, where --policies does not say")->check(whole(1));
   add("--max-num-batched-tokens", o.step_tokens, "tokens in one step")->check(whole(1));

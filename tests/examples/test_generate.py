@@ -153,7 +153,7 @@ class Errors(Generate):
                                   ("--top-p", "nan", "top_p"), ("--min-p", "-0.1", "min_p"), ("--top-k", "-2", "top_k"),
                                   ("--max-tokens", "0", "max_tokens"), ("--max-tokens", "-1", "max_tokens"),
                                   ("--stop", "", "stop"), ("--threads", "-1", "--threads"),
-                                  ("--ctx-size", "-1", "--ctx-size"), ("--seed", "many", "--seed"),
+                                  ("--ctx-size", "-1", "--ctx-size"), ("--seed", "many", "--seed"), ("--seed", "-1", "--seed"),
                                   ("--max-tokens", "99999999999", "--max-tokens")):
             with self.subTest(flag=flag, value=value):
                 self.refuses("--prompt", "a", flag, value, saying=name)

@@ -1,3 +1,5 @@
+#include "support/smollm_shape.hpp"
+
 #include <tenon/format/all.hpp>
 #include <tenon/model/llama.hpp>
 #include <tenon/model/shape.hpp>
@@ -11,17 +13,7 @@ namespace {
 using tenon::bf16, tenon::e4m3, tenon::f16, tenon::f32, tenon::q8_0;
 using tenon::model::difference;
 
-/// SmolLM2-135M.
-constexpr tenon::model::shape smollm = {.layers = 30,
-                                        .hidden = 576,
-                                        .heads = 9,
-                                        .kv_heads = 3,
-                                        .head_dim = 64,
-                                        .rotated = 64,
-                                        .feed_forward = 1536,
-                                        .vocabulary = 49152,
-                                        .context = 8192,
-                                        .tied_output = true};
+constexpr tenon::model::shape smollm = tenon::test::smollm_shape;
 
 }  // namespace
 

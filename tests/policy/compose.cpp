@@ -1,5 +1,7 @@
 // What a composition of policies is: one type for the same choices, its name, and the engine with one slot
 // replaced. Nothing here loads a model or runs anything.
+#include "support/smollm_shape.hpp"
+
 #include <tenon/engine.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -17,17 +19,7 @@ using named =
     engine<model::llama, backend::host, fast, cache::contiguous, sampling::greedy, batching::static_batch<4>,
            reduction::fixed, execution::eager, speculation::none, parallelism::single, instrumentation::none>;
 
-// The shape of SmolLM2-135M-Instruct.
-constexpr model::shape smollm = {.layers = 30,
-                                 .hidden = 576,
-                                 .heads = 9,
-                                 .kv_heads = 3,
-                                 .head_dim = 64,
-                                 .rotated = 64,
-                                 .feed_forward = 1536,
-                                 .vocabulary = 49152,
-                                 .context = 8192,
-                                 .tied_output = true};
+constexpr model::shape smollm = test::smollm_shape;
 
 // The shape of Llama 2 7B.
 constexpr model::shape llama_7b = {.layers = 32,

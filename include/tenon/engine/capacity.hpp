@@ -30,7 +30,8 @@ engine_capacity capacity_for(const model::shape& shape, const engine_options& op
   size.cache = {size.max_batch, size.context, options.cache_tokens, 0, (std::min)(step_tokens, size.context)};
   const std::size_t rows = CacheManager(size.cache).rows();
   if constexpr (Batching::preemption_type::swaps)
-    size.cache.swap_rows = options.swap_tokens != 0 ? options.swap_tokens : rows;
+    size.cache.swap_rows =
+        options.swap_tokens != 0 ? options.swap_tokens : (std::max)(size.context, rows / 4);
   size.step = {size.max_batch, step_tokens, rows, size.context, size.cache.swap_rows};
   return size;
 }

@@ -19,8 +19,8 @@ struct engine_options {
   std::size_t cache_tokens =
       0;  // positions of all sequences that a paged cache holds; by default max_batch contexts
   std::size_t swap_tokens =
-      0;  // positions in host memory for sequences that make room; by default cache_tokens,
-          // where the preemption policy swaps
+      0;  // positions in host memory for sequences that make room; by default, where the preemption policy swaps,
+          // a quarter of the cache's, and one context at least
   std::size_t max_queue = 0;        // requests that wait; what comes then is refused; by default no limit
   int threads = 0;                  // that compute on the host, or pack weights; by default one a processor
   progress_callback progress = {};  // called while weights are loaded

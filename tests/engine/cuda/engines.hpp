@@ -4,6 +4,7 @@
 #include <tenon/cuda.hpp>
 
 #include "engine/engines.hpp"
+#include "support/smollm_shape.hpp"
 #if __has_include(<nvtx3/nvToolsExt.h>)  // not all ways to get nvcc have it
 #include "tenon/measure/nvtx.hpp"
 #endif
@@ -21,16 +22,6 @@ using cuda_eager_engine = cuda_fp32_engine::with<execution::eager>;
 #endif
 
 /// SmolLM2-135M-Instruct in Q4_1, compiled for its shape and formats (smollm.cu).
-inline constexpr model::shape smollm_shape{.layers = 30,
-                                           .hidden = 576,
-                                           .heads = 9,
-                                           .kv_heads = 3,
-                                           .head_dim = 64,
-                                           .rotated = 64,
-                                           .feed_forward = 1536,
-                                           .vocabulary = 49152,
-                                           .context = 8192,
-                                           .tied_output = true};
 using cuda_smollm_engine =
     engine<model::fixed_shape<model::llama, smollm_shape>, backend::cuda,
            precision::mixed<weights<q4_1, q8_0>>, sampling::greedy, batching::static_batch<4>>;

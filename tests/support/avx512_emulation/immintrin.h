@@ -60,6 +60,9 @@ inline __m512i widen_unsigned(__m256i a) {
   return join(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(a)),
               _mm256_cvtepu16_epi32(_mm256_extracti128_si256(a, 1)));
 }
+inline __m512i widen_signed_bytes(__m128i a) {
+  return join(_mm256_cvtepi8_epi32(a), _mm256_cvtepi8_epi32(_mm_srli_si128(a, 8)));
+}
 inline __m128i lowest_bytes(__m512i a) {
   const simde__m512i_private from = simde__m512i_to_private(a);
   alignas(16) signed char bytes[16];
@@ -129,6 +132,9 @@ inline float largest(__m512 a) {
 #endif
 #if !defined(_mm512_cvtepu16_epi32)
 #define _mm512_cvtepu16_epi32(a) tenon_emulated::widen_unsigned(a)
+#endif
+#if !defined(_mm512_cvtepi8_epi32)
+#define _mm512_cvtepi8_epi32(a) tenon_emulated::widen_signed_bytes(a)
 #endif
 #if !defined(_mm512_cvtepi32_epi8)
 #define _mm512_cvtepi32_epi8(a) tenon_emulated::lowest_bytes(a)
