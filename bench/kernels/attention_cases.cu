@@ -72,15 +72,10 @@ struct attention_memory {
   void launch(const attention_shape& s, const cuda::stream& on) {
     cuda::attention<HeadSize, f16, f16, cuda::full_attention>(
         on,
-        cuda::attention_parameters<view>{query_key_value.data(),
-                                         spans.data(),
-                                         views.data(),
-                                         {keys.data(), values.data(), s.sequences * s.context, s.head_dim},
-                                         workspace.view(),
-                                         out.view(),
-                                         s.heads,
-                                         s.kv_heads,
-                                         s.head_dim},
+        cuda::attention_parameters<view>{
+            query_key_value.data(), spans.data(), views.data(),
+            cuda::make_cache_view<f16, f16>(keys.data(), values.data(), s.sequences * s.context, s.head_dim),
+            workspace.view(), out.view(), s.heads, s.kv_heads, s.head_dim},
         extent);
   }
 };

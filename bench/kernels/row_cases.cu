@@ -95,19 +95,12 @@ struct rope_memory {
     cuda::rope_angles(on, {positions.data(), angles.data(), s.head_dim / 2, 10000.0}, s.tokens);
   }
   void append(const rope_shape& s, const cuda::stream& on) {
-    cuda::rope_append<f16, f16, view>(on,
-                                      {query_key_value.data(),
-                                       angles.data(),
-                                       positions.data(),
-                                       span_of.data(),
-                                       views.data(),
-                                       {keys.data(), values.data(), s.tokens * s.context, s.head_dim},
-                                       s.heads,
-                                       s.kv_heads,
-                                       s.head_dim,
-                                       s.head_dim,
-                                       1.0f},
-                                      s.tokens);
+    cuda::rope_append<f16, f16, view>(
+        on,
+        {query_key_value.data(), angles.data(), positions.data(), span_of.data(), views.data(),
+         cuda::make_cache_view<f16, f16>(keys.data(), values.data(), s.tokens * s.context, s.head_dim),
+         s.heads, s.kv_heads, s.head_dim, s.head_dim, 1.0f},
+        s.tokens);
   }
 };
 

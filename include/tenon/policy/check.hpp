@@ -53,7 +53,7 @@
   RULE(kv_format, "tenon: kv<...> takes f32, f16, bf16, e4m3 or q8_0, for keys and for values")              \
   RULE(kv_backend,                                                                                           \
        "tenon: this backend's attention does not read kv<...> of these formats: backend::cuda reads f32 "    \
-       "for both, or any two of f16, bf16 and e4m3; backend::host reads all")                                \
+       "for both, or any two of f16, bf16, e4m3 and q8_0; backend::host reads all")                          \
   RULE(graph_backend,                                                                                        \
        "tenon: execution::graph replays CUDA graphs, and this backend has none; use execution::eager, or "   \
        "backend::cuda")                                                                                      \

@@ -53,7 +53,7 @@ struct activations {
 };
 
 /// The formats of cached keys and values, each on its own: f32, f16, bf16, e4m3 (fp8) or q8_0 (int8 in blocks of 32
-/// under a scale).
+/// under a scale). backend::cuda has f32 only for both.
 template <class Key, class Value = Key>
 struct kv {
   using key = Key;

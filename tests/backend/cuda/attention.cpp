@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "backend/cuda/attention_ops.hpp"
+#include "backend/cuda/cache_rows.hpp"
 #include "backend/cuda/forms.hpp"
 #include "reference/inputs.hpp"
 #include "reference/soft_cap.hpp"
@@ -37,20 +38,21 @@ struct with {
   static constexpr std::size_t window = Policy::window, sinks = Policy::sinks;
 };
 
-template <class Format>
-std::uint32_t encoded(float x) {
-  if constexpr (std::is_same_v<Format, f32>) return std::bit_cast<std::uint32_t>(x);
-  if constexpr (std::is_same_v<Format, f16>) return float_to_half(x);
-  if constexpr (std::is_same_v<Format, bf16>) return float_to_bfloat(x);
-  if constexpr (std::is_same_v<Format, e4m3>) return float_to_e4m3(x);
-}
-
-/// The unit roundoff of what a value meets of this format in a product.
+/// The unit roundoff of the queries and weights that meet keys and values of this format.
 template <class Format>
 constexpr double input_unit() {
   return std::is_same_v<Format, f32>    ? 0
          : std::is_same_v<Format, bf16> ? reference::unit_bf16
                                         : reference::unit_f16;
+}
+
+/// The same for a product of a weight and a value, which in q8_0 is rounded to f16 too: (1 + u)^2. A scale is a half and a
+/// quant an integer, so that what becomes a subnormal is exact. (A key's scale multiplies an fp32 sum, with one rounding
+/// more, which dot_tolerance has room for: a lane's product goes through no more sums than a block and the blocks are.)
+template <class Format>
+constexpr double weighted_unit() {
+  constexpr double unit = input_unit<Format>();
+  return std::is_same_v<Format, q8_0> ? unit * (2 + unit) : unit;
 }
 
 /// Some tokens of a sequence in a step.
@@ -63,20 +65,18 @@ template <int HeadSize, class Key, class Value, class Options = plain>
 struct filled_cache {
   reference::attention_shape shape;
   std::vector<std::size_t> lengths;
-  std::size_t stride, room;                       // values of a row, rows of a sequence
-  std::vector<std::byte> key_bytes, value_bytes;  // [kv_heads, rows, stride]
+  std::size_t room;                               // rows of a sequence
+  std::vector<std::byte> key_bytes, value_bytes;  // [kv_heads, rows] of cuda::cache_row each
   std::vector<std::vector<float>> queries, keys,
       values;  // of a sequence: [length, heads or kv_heads, head_dim]
 
   filled_cache(std::size_t heads, std::size_t kv_heads, std::size_t head_dim,
                std::vector<std::size_t> of_lengths)
       : shape{heads, kv_heads, head_dim, head_dim}, lengths(std::move(of_lengths)) {
-    stride = (head_dim + 15) / 16 * 16;
     room = *std::max_element(lengths.begin(), lengths.end()) + 2;
     room += room % 7 == 0;
-    const std::size_t all = kv_heads * rows() * stride;
-    key_bytes.assign(all * Key::block_bytes, std::byte{0xff});
-    value_bytes.assign(all * Value::block_bytes, std::byte{0xff});
+    key_bytes.assign(kv_heads * rows() * row_bytes<Key>(), std::byte{0xff});
+    value_bytes.assign(kv_heads * rows() * row_bytes<Value>(), std::byte{0xff});
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       const double reach = 3 / std::sqrt(static_cast<double>(head_dim));
       queries.push_back(reference::uniform_values(lengths[s] * heads * head_dim, -reach, reach, 10 * s));
@@ -89,18 +89,16 @@ struct filled_cache {
   }
 
   std::size_t rows() const { return lengths.size() * room; }
+  template <class Format>
+  std::size_t row_bytes() const {
+    return test::cuda_row_bytes<Format>(static_cast<int>(shape.key_size));
+  }
   test::scattered_view view(std::size_t sequence) const { return {sequence * room, room}; }
 
   test::attention_case step(const std::vector<part>& parts) const {
     const auto number = [](std::size_t n) { return static_cast<int>(n); };
-    test::attention_case c{number(shape.heads),
-                           number(shape.kv_heads),
-                           number(shape.key_size),
-                           number(stride),
-                           rows(),
-                           {},
-                           {},
-                           0};
+    test::attention_case c{
+        number(shape.heads), number(shape.kv_heads), number(shape.key_size), rows(), {}, {}, 0};
     for (const part& each : parts) {
       c.views.push_back(view(each.sequence));
       c.spans.push_back({each.sequence, c.tokens, each.position, each.count});
@@ -145,9 +143,9 @@ struct filled_cache {
   /// Makes a position NaN in the cache.
   void break_row(std::size_t sequence, std::size_t position) {
     for (std::size_t head = 0; head < shape.kv_heads; ++head) {
-      const std::size_t at = (head * rows() + view(sequence).row(position)) * stride;
-      std::memset(key_bytes.data() + at * Key::block_bytes, 0xff, stride * Key::block_bytes);
-      std::memset(value_bytes.data() + at * Value::block_bytes, 0xff, stride * Value::block_bytes);
+      const std::size_t at = head * rows() + view(sequence).row(position);
+      std::memset(key_bytes.data() + at * row_bytes<Key>(), 0xff, row_bytes<Key>());
+      std::memset(value_bytes.data() + at * row_bytes<Value>(), 0xff, row_bytes<Value>());
     }
   }
 
@@ -174,12 +172,11 @@ struct filled_cache {
   template <class Format>
   void write(std::size_t s, std::vector<float>& from, std::vector<std::byte>& to) {
     const std::size_t head_dim = shape.key_size, kv_heads = shape.kv_heads;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const std::size_t position = i / head_dim / kv_heads, head = i / head_dim % kv_heads;
-      const std::size_t at = (head * rows() + view(s).row(position)) * stride + i % head_dim;
-      const std::uint32_t bits = encoded<Format>(from[i]);
-      std::memcpy(to.data() + at * Format::block_bytes, &bits, Format::block_bytes);
-      Format::decode(to.data() + at * Format::block_bytes, &from[i]);
+    for (std::size_t i = 0; i < from.size() / head_dim; ++i) {
+      const std::span<float> values_of_head = std::span(from).subspan(i * head_dim, head_dim);
+      std::byte* row = to.data() + (i % kv_heads * rows() + view(s).row(i / kv_heads)) * row_bytes<Format>();
+      test::write_row<Format>(values_of_head, row);
+      std::ranges::copy(test::read_row<Format>(row, head_dim), values_of_head.begin());
     }
   }
 
@@ -197,12 +194,12 @@ struct filled_cache {
     std::vector<double> tolerance;
     if (Options::soft_cap > 0) {
       reference::capped_attention_head capped(query, k, v, shape, head, visible, Options::soft_cap,
-                                              input_unit<Key>(), input_unit<Value>());
+                                              input_unit<Key>(), weighted_unit<Value>());
       expected = capped.result, tolerance = capped.tolerance;
     } else {
       expected = reference::attention_head(query, k, v, shape, head, visible, 1.0);
       tolerance = reference::attention_tolerance(query, k, v, shape, head, visible, 1.0, input_unit<Key>(),
-                                                 input_unit<Value>());
+                                                 weighted_unit<Value>());
     }
     for (std::size_t lane = 0; lane < head_dim; ++lane) {
       // A weight is rounded relative to the largest of its chunk, which is 1. Below 2^-14 that is a subnormal of f16, off
@@ -211,7 +208,7 @@ struct filled_cache {
       if (input_unit<Value>() == reference::unit_f16) {
         for (std::size_t i = 0; i < visible; ++i)
           subnormal +=
-              0x1p-25 *
+              0x1p-25 * (1 + weighted_unit<Value>()) *
               std::fabs(static_cast<double>(
                   v[(i * shape.kv_heads + head / (shape.heads / shape.kv_heads)) * head_dim + lane]));
       }
@@ -269,6 +266,12 @@ BOOST_AUTO_TEST_CASE(every_cache_format_is_within_its_bounds) {
   check<80, e4m3, e4m3>(6, 2, 80);
   check<80, e4m3, e4m3>(3, 1, 72);
   check<128, e4m3, f16>(8, 1, 128);
+  check<64, q8_0, q8_0>(9, 3, 64);
+  check<64, q8_0, q8_0>(7, 1, 8);
+  check<80, q8_0, q8_0>(6, 2, 80);
+  check<80, q8_0, q8_0>(3, 1, 72);
+  check<96, f16, q8_0>(4, 2, 96);
+  check<128, q8_0, q8_0>(8, 2, 128);
   check<256, f32, f32>(4, 2, 200);
   check<64, f32, f32>(9, 3, 64);
 }
@@ -333,6 +336,7 @@ void check_bits(std::size_t heads, std::size_t kv_heads, std::size_t head_dim) {
 BOOST_AUTO_TEST_CASE(a_token_has_the_same_bits_in_a_decode_in_any_chunk_and_in_any_company) {
   check_bits<64, f16, f16>(9, 3, 64);
   check_bits<80, e4m3, e4m3>(7, 1, 80);
+  check_bits<80, q8_0, q8_0>(7, 1, 72);
   check_bits<128, bf16, bf16>(4, 1, 104);
   check_bits<256, f16, f16>(2, 1, 256);
   check_bits<64, f16, f16>(17, 1, 24);
@@ -358,18 +362,26 @@ BOOST_AUTO_TEST_CASE(a_span_that_sees_nothing_gives_zeros_and_one_without_tokens
 }
 
 BOOST_AUTO_TEST_CASE(nan_in_the_cache_does_not_pass_for_nothing) {
-  filled_cache<64, f16, f16> filled(2, 2, 64, {140});
-  std::vector<std::byte> keys = filled.key_bytes;
-  // all of the first head's rows: every key is NaN
-  std::fill_n(filled.key_bytes.begin(), filled.rows() * filled.stride * 2, std::byte{0xff});
-  for (const std::vector<part>& parts : {std::vector<part>{{0, 139, 1}}, std::vector<part>{{0, 100, 40}}}) {
-    const std::vector<float> seen = filled.attend(parts);
-    for (std::size_t at = 0; at < seen.size(); ++at) {
-      if (std::isnan(seen[at]) != (at / 64 % 2 == 0)) BOOST_TEST_REQUIRE(at == seen.size(), "lane " << at);
+  const auto check_nan = []<class Format>(Format) {
+    filled_cache<64, Format, Format> filled(2, 2, 64, {140});
+    const auto whole = filled;
+    // all of the first head's rows: every key is NaN, then every value
+    for (auto* rows : {&filled.key_bytes, &filled.value_bytes}) {
+      std::fill_n(rows->begin(), rows->size() / 2, std::byte{0xff});
+      for (const std::vector<part>& parts :
+           {std::vector<part>{{0, 139, 1}}, std::vector<part>{{0, 100, 40}}}) {
+        const std::vector<float> seen = filled.attend(parts);
+        for (std::size_t at = 0; at < seen.size(); ++at) {
+          if (std::isnan(seen[at]) != (at / 64 % 2 == 0))
+            BOOST_TEST_REQUIRE(at == seen.size(), "lane " << at);
+        }
+      }
+      filled = whole;
     }
-  }
-  filled.key_bytes = keys;
-  BOOST_TEST(filled.fault_of({{0, 139, 1}}) == "");
+    BOOST_TEST(filled.fault_of({{0, 139, 1}}) == "");
+  };
+  check_nan(f16{});
+  check_nan(q8_0{});
 }
 
 BOOST_AUTO_TEST_CASE(scores_far_over_the_range_of_fp16_stay_finite) {
@@ -395,7 +407,7 @@ BOOST_AUTO_TEST_CASE(one_captured_launch_serves_all_contexts) {
   BOOST_TEST((filled.narrow(seen, c.tokens) == filled.attend(parts)));
 }
 
-BOOST_AUTO_TEST_CASE(heads_and_rows_that_no_kernel_takes_are_refused) {
+BOOST_AUTO_TEST_CASE(heads_that_no_kernel_takes_are_refused) {
   static_assert(cuda::attention_head_size(64) == 64 && cuda::attention_head_size(72) == 80 &&
                 cuda::attention_head_size(136) == 256 && cuda::attention_head_size(8) == 64);
   static_assert(cuda::attention_head_size(264) == 0 && cuda::attention_head_size(12) == 0 &&
@@ -409,8 +421,6 @@ BOOST_AUTO_TEST_CASE(heads_and_rows_that_no_kernel_takes_are_refused) {
     change(c);
     BOOST_CHECK_THROW(filled.attend(c, parts), tenon::error);
   };
-  refuses([](test::attention_case& c) { c.stride = 72; });    // fp8 rows that copies of 16 bytes cannot reach
-  refuses([](test::attention_case& c) { c.stride = 64; });    // shorter than a head
   refuses([](test::attention_case& c) { c.head_dim = 64; });  // of another instantiation
   refuses([](test::attention_case& c) { c.heads = 3; });      // on two key-value heads
 }

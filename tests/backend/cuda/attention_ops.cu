@@ -72,15 +72,10 @@ struct attention_setup {
   void run(const cuda::attention_extent& extent) {
     cuda::attention<HeadSize, Key, Value, Policy>(
         on,
-        cuda::attention_parameters<View>{qkv.data(),
-                                         spans.data(),
-                                         views.data(),
-                                         {keys.data(), values.data(), c.cache_rows, c.stride},
-                                         memory.view(),
-                                         out.view(),
-                                         c.heads,
-                                         c.kv_heads,
-                                         c.head_dim},
+        cuda::attention_parameters<View>{
+            qkv.data(), spans.data(), views.data(),
+            cuda::make_cache_view<Key, Value>(keys.data(), values.data(), c.cache_rows, c.head_dim),
+            memory.view(), out.view(), c.heads, c.kv_heads, c.head_dim},
         extent);
   }
 
@@ -133,6 +128,10 @@ INSTANTIATE(64, bf16, f16, cuda::full_attention);
 INSTANTIATE(128, bf16, bf16, cuda::full_attention);
 INSTANTIATE(80, e4m3, e4m3, cuda::full_attention);
 INSTANTIATE(128, e4m3, f16, cuda::full_attention);
+INSTANTIATE(64, q8_0, q8_0, cuda::full_attention);
+INSTANTIATE(80, q8_0, q8_0, cuda::full_attention);
+INSTANTIATE(96, f16, q8_0, cuda::full_attention);
+INSTANTIATE(128, q8_0, q8_0, cuda::full_attention);
 INSTANTIATE(256, f32, f32, cuda::full_attention);
 INSTANTIATE(64, f32, f32, cuda::full_attention);
 INSTANTIATE(64, f16, f16, capped_attention);

@@ -40,7 +40,7 @@ struct windowed_view : scattered_view {
 };
 
 struct attention_case {
-  int heads, kv_heads, head_dim, stride;
+  int heads, kv_heads, head_dim;
   std::size_t cache_rows;
   std::vector<scattered_view> views;  // [spans]
   std::vector<sequence_span> spans;
@@ -49,7 +49,7 @@ struct attention_case {
   int times = 1;   // with the same memory
 };
 
-/// The result [tokens, heads * head_dim] in all forms; keys and values are [kv_heads, cache_rows, stride].
+/// The result [tokens, heads * head_dim] in all forms; keys and values are [kv_heads, cache_rows] of cuda::cache_row each.
 template <int HeadSize, class Key, class Value, class Policy>
 cuda_activations cuda_attention(const attention_case& c, std::span<const float> query_key_value,
                                 std::span<const std::byte> keys, std::span<const std::byte> values);

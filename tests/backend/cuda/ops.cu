@@ -73,26 +73,20 @@ rope_result cuda_rope_append(const rope_case& c, std::span<const float> query_ke
   cuda::device_buffer<float> qkv(query_key_value, on);
   const cuda::device_buffer<int> positions(c.positions, on), span_of(c.span_of, on);
   const cuda::device_buffer<scattered_view> views(c.views, on);
-  const std::size_t cache_values = static_cast<std::size_t>(c.kv_heads * c.stride) * c.cache_rows;
-  cuda::device_buffer<std::byte> keys(cache_values * Key::block_bytes),
-      values(cache_values * Value::block_bytes);
+  const std::size_t rows = static_cast<std::size_t>(c.kv_heads) * c.cache_rows;
+  const auto bytes = [](int of_row) { return static_cast<std::size_t>(of_row); };
+  cuda::device_buffer<std::byte> keys(rows * bytes(cuda::cache_row<Key>::bytes(c.head_dim))),
+      values(rows * bytes(cuda::cache_row<Value>::bytes(c.head_dim)));
   for (auto* cache : {&keys, &values})
     cuda::check(cudaMemsetAsync(cache->data(), 0xff, cache->bytes(), on.get()), "cudaMemsetAsync");
   cuda::device_buffer<float2> angles(c.positions.size() * static_cast<std::size_t>(c.rotated / 2));
   cuda::rope_angles(on, {positions.data(), angles.data(), c.rotated / 2, c.base}, c.positions.size());
-  cuda::rope_append<Key, Value, scattered_view>(on,
-                                                {qkv.data(),
-                                                 angles.data(),
-                                                 positions.data(),
-                                                 span_of.data(),
-                                                 views.data(),
-                                                 {keys.data(), values.data(), c.cache_rows, c.stride},
-                                                 c.heads,
-                                                 c.kv_heads,
-                                                 c.head_dim,
-                                                 c.rotated,
-                                                 1.0f / std::sqrt(static_cast<float>(c.head_dim))},
-                                                c.positions.size());
+  cuda::rope_append<Key, Value, scattered_view>(
+      on,
+      {qkv.data(), angles.data(), positions.data(), span_of.data(), views.data(),
+       cuda::make_cache_view<Key, Value>(keys.data(), values.data(), c.cache_rows, c.head_dim), c.heads,
+       c.kv_heads, c.head_dim, c.rotated, 1.0f / std::sqrt(static_cast<float>(c.head_dim))},
+      c.positions.size());
   return {qkv.read(on), keys.read(on), values.read(on)};
 }
 
@@ -100,6 +94,8 @@ template rope_result cuda_rope_append<f32, f32>(const rope_case&, std::span<cons
 template rope_result cuda_rope_append<f16, f16>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<f16, bf16>(const rope_case&, std::span<const float>);
 template rope_result cuda_rope_append<e4m3, e4m3>(const rope_case&, std::span<const float>);
+template rope_result cuda_rope_append<q8_0, q8_0>(const rope_case&, std::span<const float>);
+template rope_result cuda_rope_append<f16, q8_0>(const rope_case&, std::span<const float>);
 
 std::vector<cuda_choice> cuda_argmax(std::span<const float> logits, std::size_t rows, std::size_t vocabulary,
                                      int times) {

@@ -50,12 +50,12 @@ struct rope_case {
   std::vector<int> span_of;    // [tokens]
   std::vector<scattered_view> views;
   std::size_t cache_rows;
-  int heads, kv_heads, head_dim, rotated, stride;
+  int heads, kv_heads, head_dim, rotated;
   double base;
 };
 struct rope_result {
   std::vector<float> query_key_value;
-  std::vector<std::byte> keys, values;  // [kv_heads, cache_rows, stride]
+  std::vector<std::byte> keys, values;  // [kv_heads, cache_rows] of cuda::cache_row each
 };
 /// Rotates and appends to a cache whose bytes were all 0xff, which is NaN.
 template <class Key, class Value>

@@ -1,4 +1,4 @@
-// The engine of kv_formats.cpp, instantiated in kv_formats.cu.
+// The engines of kv_formats.cpp, instantiated in kv_formats.cu.
 #pragma once
 
 #include <tenon/cuda.hpp>
@@ -16,10 +16,12 @@ inline constexpr model::shape kv_formats_shape{.layers = 2,
                                                .vocabulary = 262,
                                                .context = 64,
                                                .tied_output = false};
-using cuda_kv_engine = engine<model::fixed_shape<model::llama, kv_formats_shape>, backend::cuda,
-                              precision::mixed<weights<f32>, activations<f32>, kv<e4m3, f16>>,
-                              sampling::greedy, batching::static_batch<1>, execution::eager>;
+using cuda_e4m3_engine = engine<model::fixed_shape<model::llama, kv_formats_shape>, backend::cuda,
+                                precision::mixed<weights<f32>, activations<f32>, kv<e4m3, f16>>,
+                                sampling::greedy, batching::static_batch<1>, execution::eager>;
+using cuda_q8_0_engine = cuda_e4m3_engine::with<precision::mixed<weights<f32>, activations<f32>, kv<q8_0>>>;
 
 }  // namespace tenon::test
 
-TENON_DECLARE_ENGINE(tenon::test::cuda_kv_engine);
+TENON_DECLARE_ENGINE(tenon::test::cuda_e4m3_engine);
+TENON_DECLARE_ENGINE(tenon::test::cuda_q8_0_engine);

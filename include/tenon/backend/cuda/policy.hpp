@@ -20,8 +20,7 @@ struct basic_cuda {
   using default_execution = execution::graph;
   static constexpr bool has_graphs = true;
   template <class Key, class Value>
-  static constexpr bool reads_cache_of =
-      scalar_format<Key>&& scalar_format<Value>&& std::is_same_v<Key, f32> == std::is_same_v<Value, f32>;
+  static constexpr bool reads_cache_of = std::is_same_v<Key, f32> == std::is_same_v<Value, f32>;
 
   template <class Model, class Precision, class View, class Sampling, class Execution, class Instrumentation>
   using runtime = tenon::cuda::runtime<Model, Precision, View, Sampling, Execution, Instrumentation, Gemm>;

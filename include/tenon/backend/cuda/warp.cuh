@@ -20,14 +20,14 @@ __device__ __forceinline__ int sum_over_lanes(int x) {
   for (int step = Lanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(all_lanes, x, step);
   return x;
 }
-/// The largest; NaN where a lane has NaN.
+/// The larger; NaN where one is NaN.
+__device__ __forceinline__ float larger(float x, float y) { return y > x || y != y ? y : x; }
+
+/// The largest; NaN where a lane has NaN. `lanes` are those of the warp that call it: whole groups.
 template <int Lanes = warp_lanes>
-__device__ __forceinline__ float max_over_lanes(float x) {
+__device__ __forceinline__ float max_over_lanes(float x, unsigned lanes = all_lanes) {
 #pragma unroll
-  for (int step = Lanes / 2; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(all_lanes, x, step);
-    x = other > x || other != other ? other : x;
-  }
+  for (int step = Lanes / 2; step > 0; step /= 2) x = larger(x, __shfl_xor_sync(lanes, x, step));
   return x;
 }
 

@@ -4,7 +4,8 @@
 // A query's positions are cut into chunks that begin at fixed positions; a chunk's softmax and weighted sum are taken by
 // themselves and joined in ascending order. Both kernels do this with the same instructions in the same order, so a token's
 // result is the same bits in a decode, in a chunk of a prompt, and in any batch. Weights and queries are rounded to the
-// inputs of the tensor cores (f16; bf16 where the cache is bf16), sums are fp32.
+// inputs of the tensor cores (f16; bf16 where the cache is bf16), and so are values of q8_0, of which those beyond 65504 are
+// infinities then; sums are fp32.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +17,7 @@
 
 namespace tenon::cuda {
 
-/// Pairs of cache formats that the kernels read: both fp32, or each one of f16, bf16 and e4m3.
+/// Pairs of cache formats that the kernels read: both fp32, or each one of f16, bf16, e4m3 and q8_0.
 template <class Key, class Value>
 inline constexpr bool attention_formats = std::is_same_v<Key, f32> == std::is_same_v<Value, f32>;
 
@@ -46,21 +47,16 @@ void launch_shared(void (*kernel)(Parameters), const char* name, const launch_sh
 }  // namespace detail
 
 /// out = softmax(q k^T) v for every token of the spans, over what the layer's options and the view let a token see. HeadSize is attention_head_size(head_dim). Throws tenon::error for
-/// heads that the kernels cannot take, or rows of the cache that are not 16 bytes apart.
+/// heads that the kernels cannot take.
 template <int HeadSize, class Key, class Value, attention_policy Layer, cache::layout_view View>
 void attention(const stream& on, const attention_parameters<View>& p, const attention_extent& extent) {
   static_assert(HeadSize == attention_head_size(HeadSize), "HeadSize is one of attention_head_size()");
   static_assert(attention_formats<Key, Value>,
-                "keys and values are both f32, or each one of f16, bf16, e4m3");
+                "keys and values are both f32, or each one of f16, bf16, e4m3, q8_0");
   if (!attention_takes(p.heads, p.kv_heads, p.head_dim) || attention_head_size(p.head_dim) != HeadSize)
     throw error(concat("no attention kernel for ", p.heads, " heads of ", p.head_dim, " on ", p.kv_heads,
                        " key-value heads in this instantiation for heads of up to ", HeadSize,
                        "; heads are a multiple of 8 up to 256 wide, and up to 64 share a key-value head"));
-  const auto stride = static_cast<std::size_t>(p.cache.stride);
-  if (stride * Key::block_bytes % 16 != 0 || stride * Value::block_bytes % 16 != 0 ||
-      p.cache.stride < p.head_dim)
-    throw error(concat("rows of ", p.cache.stride, " values in a cache of ", Key::name.view(), " keys and ",
-                       Value::name.view(), " values are not a multiple of 16 bytes, or too short; pad them"));
   using Policy = typename detail::in_view<Layer, View>::type;
   const auto size = [](int n) { return static_cast<unsigned>(n); };
   const unsigned spans = size(extent.spans);

@@ -11,10 +11,8 @@ namespace tenon::cuda::detail {
 template <class Key, class Value, int HeadSize>
 struct chunk_layout {
   static constexpr int chunk = attention_chunk(HeadSize);
-  static constexpr int key_bytes = HeadSize * static_cast<int>(Key::block_bytes);
-  static constexpr int value_bytes = HeadSize * static_cast<int>(Value::block_bytes);
-  static constexpr int key_stride = attention_row_stride(key_bytes);
-  static constexpr int value_stride = attention_row_stride(value_bytes);
+  static constexpr int key_stride = attention_row_stride(cache_row<Key>::bytes(HeadSize));
+  static constexpr int value_stride = attention_row_stride(cache_row<Value>::bytes(HeadSize));
   static constexpr int values = chunk * key_stride;
   static constexpr int rows = values + chunk * value_stride;  // [2, chunk], row_entry
   static constexpr int bytes = rows + 2 * chunk * 8;          // what a kernel adds begins here
@@ -34,17 +32,23 @@ __device__ __forceinline__ void find_rows(const View& view, int base, int first,
   }
 }
 
-/// Copies those rows of one head; those not wanted, and the padding of a row, becomes zeros. A thread copies the same 16
-/// bytes of every row that it has a part in.
-template <int Chunk, int RowBytes>
+/// Copies those rows of one head to where rows of HeadSize values would lie; rows not wanted, and what pads a row, become
+/// zeros. A thread copies the same 16 bytes of every row that it has a part in.
+template <class Format, int HeadSize, int Chunk>
 __device__ __forceinline__ void copy_rows(std::uint32_t to, const std::byte* head, std::uint32_t stride,
-                                          int head_bytes, const row_entry* rows) {
-  constexpr int units = RowBytes / 16, keys_at_once = attention_threads / units;
-  constexpr int row_stride = attention_row_stride(RowBytes);
+                                          int head_dim, const row_entry* rows) {
+  using layout = cache_row<Format>;
+  constexpr int units = layout::bytes(HeadSize) / 16, keys_at_once = attention_threads / units;
+  constexpr int row_stride = attention_row_stride(layout::bytes(HeadSize));
   const int first = static_cast<int>(threadIdx.x) / units, byte = static_cast<int>(threadIdx.x) % units * 16;
   if (keys_at_once * units == attention_threads || first < keys_at_once) {
-    const int bytes = max(0, min(16, head_bytes - byte));
+    int bytes = max(0, min(16, head_dim * layout::value_bytes - byte));
     const std::byte* from = head + byte;
+    if constexpr (layout::has_scales) {
+      static_assert(layout::scales_at(HeadSize) + 16 == layout::bytes(HeadSize), "the scales are one copy");
+      if (byte == layout::scales_at(HeadSize))
+        bytes = layout::scale_bytes(head_dim), from = head + layout::scales_at(head_dim);
+    }
     to += static_cast<std::uint32_t>(first * row_stride + byte);
     rows += first;
 #pragma unroll
@@ -135,15 +139,21 @@ template <class Key, int HeadSize, class Policy, class Query>
 __device__ __forceinline__ void score_keys(const Query& query, std::uint32_t keys, int position,
                                            const seen_positions<Policy>& seen, float (&scores)[2][4]) {
   using input = mma_input<Key>;
+  const typename input::scales scales(keys + cache_row<Key>::scales_at(HeadSize));
+  float sums[2][4] = {};  // of a block that shares a scale
 #pragma unroll
   for (int i = 0; i < 8; ++i) scores[i / 4][i % 4] = 0;
 #pragma unroll
   for (int k = 0; k < HeadSize / 16; ++k) {
+    auto& to = cache_row<Key>::has_scales ? sums : scores;
     std::uint32_t a[4], b[2][2];
     query(k, a);
-    input::load_keys(b, keys + static_cast<std::uint32_t>(k * 16 * static_cast<int>(Key::block_bytes)));
-    input::multiply(scores[0], a, b[0]);
-    input::multiply(scores[1], a, b[1]);
+    input::load_keys(b, keys + static_cast<std::uint32_t>(k * input::column_bytes));
+    input::multiply(to[0], a, b[0]);
+    input::multiply(to[1], a, b[1]);
+    if constexpr (cache_row<Key>::has_scales) {
+      if (k % 2 == 1 || k + 1 == HeadSize / 16) scales.of_block(k / 2).add_scaled(scores, sums);
+    }
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) scores[i / 4][i % 4] = capped<Policy>(scores[i / 4][i % 4]);

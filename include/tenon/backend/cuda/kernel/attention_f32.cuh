@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(attention_threads)
   const int token = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
   if (token >= span.count) return;
   const int row = span.first_row + token, position = span.first_position + token;
-  const auto stride = static_cast<std::size_t>(p.cache.stride);
+  const auto stride = p.cache.key_bytes / sizeof(float);
   const std::size_t first_value =
       static_cast<std::size_t>(head / (p.heads / p.kv_heads)) * p.cache.rows * stride;
   const float* keys = reinterpret_cast<const float*>(p.cache.keys) + first_value;

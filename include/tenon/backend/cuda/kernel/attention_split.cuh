@@ -95,17 +95,15 @@ __global__ void __launch_bounds__(attention_threads)
   auto* row_table = reinterpret_cast<row_entry*>(memory + layout::rows);
   auto* largest_of = reinterpret_cast<float*>(memory + layout::largest);
   auto* sums_of = reinterpret_cast<float*>(memory + layout::sums);
-  const auto key_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Key::block_bytes)),
-             value_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Value::block_bytes));
-  const std::byte* keys = p.cache.keys + static_cast<std::size_t>(kv_head) * p.cache.rows * key_stride;
-  const std::byte* values = p.cache.values + static_cast<std::size_t>(kv_head) * p.cache.rows * value_stride;
+  const std::size_t first_of_head = static_cast<std::size_t>(kv_head) * p.cache.rows;
+  const std::byte* keys = p.cache.keys + first_of_head * p.cache.key_bytes;
+  const std::byte* values = p.cache.values + first_of_head * p.cache.value_bytes;
   const auto copy_keys = [&](const row_entry* table) {
-    copy_rows<chunk_size, layout::key_bytes>(shared, keys, key_stride,
-                                             p.head_dim * static_cast<int>(Key::block_bytes), table);
+    copy_rows<Key, HeadSize, chunk_size>(shared, keys, p.cache.key_bytes, p.head_dim, table);
   };
   const auto copy_values = [&](const row_entry* table) {
-    copy_rows<chunk_size, layout::value_bytes>(shared + layout::values, values, value_stride,
-                                               p.head_dim * static_cast<int>(Value::block_bytes), table);
+    copy_rows<Value, HeadSize, chunk_size>(shared + layout::values, values, p.cache.value_bytes, p.head_dim,
+                                           table);
   };
   const View view = p.views[blockIdx.z];
   const auto find = [&](int chunk, row_entry* table) {
@@ -200,13 +198,14 @@ __global__ void __launch_bounds__(attention_threads)
     for (int k = 0; k < chunk_size / 16; ++k) {
       std::uint32_t a[4], b[2][2];
       load_matrices(a, weight_at + static_cast<std::uint32_t>(32 * k));
+      const std::uint32_t rows_at = value_at + static_cast<std::uint32_t>(16 * k * layout::value_stride);
+      const typename value_input::scales scales(rows_at + cache_row<Value>::scales_at(HeadSize));
 #pragma unroll
       for (int c = 0; c < warp_columns; ++c) {
         const int column = c * attention_warps + warp;
         if (columns % attention_warps != 0 && column >= columns) continue;
-        value_input::load_values(
-            b, value_at + static_cast<std::uint32_t>(16 * k * layout::value_stride +
-                                                     column * 16 * static_cast<int>(Value::block_bytes)));
+        value_input::load_values(b, rows_at + static_cast<std::uint32_t>(column * value_input::column_bytes),
+                                 scales.of_block(column / 2));
         value_input::multiply(out[c][0], a, b[0]);
         value_input::multiply(out[c][1], a, b[1]);
       }

@@ -49,17 +49,15 @@ __global__ void __launch_bounds__(attention_threads)
             lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const std::uint32_t shared = shared_address(memory);
   auto* row_table = reinterpret_cast<row_entry*>(memory + layout::rows);
-  const auto key_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Key::block_bytes)),
-             value_stride = static_cast<std::uint32_t>(p.cache.stride * static_cast<int>(Value::block_bytes));
-  const std::byte* keys = p.cache.keys + static_cast<std::size_t>(kv_head) * p.cache.rows * key_stride;
-  const std::byte* values = p.cache.values + static_cast<std::size_t>(kv_head) * p.cache.rows * value_stride;
+  const std::size_t first_of_head = static_cast<std::size_t>(kv_head) * p.cache.rows;
+  const std::byte* keys = p.cache.keys + first_of_head * p.cache.key_bytes;
+  const std::byte* values = p.cache.values + first_of_head * p.cache.value_bytes;
   const auto copy_keys = [&](const row_entry* table) {
-    copy_rows<chunk_size, layout::key_bytes>(shared, keys, key_stride,
-                                             p.head_dim * static_cast<int>(Key::block_bytes), table);
+    copy_rows<Key, HeadSize, chunk_size>(shared, keys, p.cache.key_bytes, p.head_dim, table);
   };
   const auto copy_values = [&](const row_entry* table) {
-    copy_rows<chunk_size, layout::value_bytes>(shared + layout::values, values, value_stride,
-                                               p.head_dim * static_cast<int>(Value::block_bytes), table);
+    copy_rows<Value, HeadSize, chunk_size>(shared + layout::values, values, p.cache.value_bytes, p.head_dim,
+                                           table);
   };
   const View view = p.views[blockIdx.z];
   const auto find = [&](int chunk, row_entry* table) {
@@ -152,13 +150,16 @@ __global__ void __launch_bounds__(attention_threads)
 #pragma unroll
       for (int part = 0; part < chunk_size / 16; ++part) {
         if (!is_seen(part)) continue;  // the weights are zeros
+        const std::uint32_t rows_at = value_at + static_cast<std::uint32_t>(16 * part * layout::value_stride);
+        const typename value_input::scales scales(rows_at + cache_row<Value>::scales_at(HeadSize));
+        typename value_input::scales::of_rows block;
 #pragma unroll
         for (int c = 0; c < columns_at_once; ++c) {
           if (from + c >= columns) continue;
+          if (c % 2 == 0) block = scales.of_block((from + c) / 2);
           std::uint32_t b[2][2];
-          value_input::load_values(b, value_at + static_cast<std::uint32_t>(
-                                                     16 * part * layout::value_stride +
-                                                     (from + c) * 16 * static_cast<int>(Value::block_bytes)));
+          value_input::load_values(
+              b, rows_at + static_cast<std::uint32_t>((from + c) * value_input::column_bytes), block);
           value_input::multiply(out[c][0], weights[part], b[0]);
           value_input::multiply(out[c][1], weights[part], b[1]);
         }

@@ -2,14 +2,12 @@
 // 16-bit formats hold exactly, so that a group's products are exact, and its scale multiplies their fp32 sum.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstddef>
 #include <cstdint>
 
 #include "tenon/backend/cuda/activations.hpp"
 #include "tenon/backend/cuda/async_copy.cuh"
+#include "tenon/backend/cuda/byte_pairs.cuh"
 #include "tenon/backend/cuda/fragment.cuh"
 #include "tenon/backend/cuda/mma.cuh"
 
@@ -21,29 +19,6 @@ struct as_half {};
 
 namespace detail {
 
-template <class Half>
-__device__ __forceinline__ std::uint32_t subtract_pairs(std::uint32_t a, std::uint32_t b) {
-  if constexpr (Half::gguf_type == f16::gguf_type) {
-    const __half2 difference =
-        __hsub2(reinterpret_cast<const __half2&>(a), reinterpret_cast<const __half2&>(b));
-    return reinterpret_cast<const std::uint32_t&>(difference);
-  } else {
-    const __nv_bfloat162 difference =
-        __hsub2(reinterpret_cast<const __nv_bfloat162&>(a), reinterpret_cast<const __nv_bfloat162&>(b));
-    return reinterpret_cast<const std::uint32_t&>(difference);
-  }
-}
-
-/// Four bytes of quanta as two pairs of halves. A byte below a high byte is a half: 1024 + byte in f16, 128 + byte in
-/// bf16 where the byte is below 128; what is too much is subtracted, and nothing is rounded.
-template <class Half>
-__device__ __forceinline__ void pairs_of_bytes(std::uint32_t bytes, std::uint32_t too_much,
-                                               std::uint32_t& low, std::uint32_t& high) {
-  constexpr std::uint32_t above = Half::gguf_type == f16::gguf_type ? 0x64646464u : 0x43434343u;
-  low = subtract_pairs<Half>(__byte_perm(bytes, above, 0x4140), too_much);
-  high = subtract_pairs<Half>(__byte_perm(bytes, above, 0x4342), too_much);
-}
-
 /// A lane's eight quanta of a group, in pairs: nibbles less 8 for Q4_0, nibbles for Q4_1, signed bytes for Q8_0.
 template <class Format, class Half>
 __device__ __forceinline__ void quantum_pairs(const std::uint32_t* words, std::uint32_t (&pairs)[4]) {
@@ -52,11 +27,16 @@ __device__ __forceinline__ void quantum_pairs(const std::uint32_t* words, std::u
   if constexpr (layout::value_bits == 4) {
     constexpr std::uint32_t offset = layout::has_minimum ? 0 : 8;
     constexpr std::uint32_t too_much = ((to_f16 ? 0x6400u : 0x4300u) + offset) * 0x10001u;
-    pairs_of_bytes<Half>(words[0] & 0x0f0f0f0fu, too_much, pairs[0], pairs[1]);
-    pairs_of_bytes<Half>(words[0] >> 4 & 0x0f0f0f0fu, too_much, pairs[2], pairs[3]);
+    const std::uint32_t low = words[0] & 0x0f0f0f0fu, high = words[0] >> 4 & 0x0f0f0f0fu;
+    pairs[0] = pair_of_bytes<Half, 0, 1>(low, too_much), pairs[1] = pair_of_bytes<Half, 2, 3>(low, too_much);
+    pairs[2] = pair_of_bytes<Half, 0, 1>(high, too_much),
+    pairs[3] = pair_of_bytes<Half, 2, 3>(high, too_much);
   } else if constexpr (to_f16) {
-    pairs_of_bytes<Half>(words[0] ^ 0x80808080u, 0x64806480u, pairs[0], pairs[1]);
-    pairs_of_bytes<Half>(words[1] ^ 0x80808080u, 0x64806480u, pairs[2], pairs[3]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      pairs[2 * i] = pair_of_signed<0, 1>(words[i] ^ 0x80808080u);
+      pairs[2 * i + 1] = pair_of_signed<2, 3>(words[i] ^ 0x80808080u);
+    }
   } else {
     // bf16 has room for seven bits: 128 + the low ones, less 128, or 256 where the sign is set (0x4380)
 #pragma unroll

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/backend/cuda/cache_append.cuh"
 #include "tenon/backend/cuda/cache_view.hpp"
 #include "tenon/backend/cuda/launch.cuh"
-#include "tenon/backend/cuda/scalar.cuh"
 
 namespace tenon::cuda {
 
@@ -52,36 +52,41 @@ struct rope_append_parameters {
   float scale;   // of the queries, 1 / sqrt(head_dim)
 };
 
-/// One block a token, one thread a pair of values at a time. Queries are rotated and scaled in place; keys are rotated on
-/// their way to the cache, values go there as they are.
+/// One block a token, one thread a pair of values at a time; for q8_0 heads are padded to whole blocks. Queries are rotated
+/// and scaled in place; keys are rotated on their way to the cache, values go there as they are.
 template <class Key, class Value, class View, int Threads>
 __global__ void __launch_bounds__(Threads)
     rope_append_kernel(const __grid_constant__ rope_append_parameters<View> p) {
   const std::size_t token = blockIdx.x;
   if (p.span_of[token] < 0) return;
+  constexpr bool has_blocks = cache_row<Key>::has_scales || cache_row<Value>::has_scales;
+  constexpr int lanes = has_blocks ? append_lanes : 1;
+  static_assert(Threads % lanes == 0);
   const int half = p.head_dim / 2, pairs = p.rotated / 2;
+  const int padded = (half + lanes - 1) / lanes * lanes;
   const std::size_t row = p.views[p.span_of[token]].row(static_cast<std::size_t>(p.positions[token]));
   auto* values = reinterpret_cast<float2*>(
       p.query_key_value + token * static_cast<std::size_t>((p.heads + 2 * p.kv_heads) * p.head_dim));
-  for (int at = static_cast<int>(threadIdx.x); at < (p.heads + 2 * p.kv_heads) * half; at += Threads) {
-    const int head = at / half, pair = at % half;
-    float2 x = values[at];
+  for (int at = static_cast<int>(threadIdx.x); at < (p.heads + 2 * p.kv_heads) * padded; at += Threads) {
+    const int head = at / padded, pair = at % padded;
+    const bool is_there = lanes == 1 || pair < half;
+    float2* const here = values + (lanes == 1 ? at : head * half + pair);
+    float2 x = is_there ? *here : make_float2(0, 0);
     if (pair < pairs && head < p.heads + p.kv_heads) {
       const float2 angle = p.angles[token * static_cast<std::size_t>(pairs) + static_cast<std::size_t>(pair)];
       x = make_float2(x.x * angle.x - x.y * angle.y, x.x * angle.y + x.y * angle.x);
     }
     if (head < p.heads) {
-      values[at] = make_float2(x.x * p.scale, x.y * p.scale);
+      if (is_there) *here = make_float2(x.x * p.scale, x.y * p.scale);
       continue;
     }
     const bool is_key = head < p.heads + p.kv_heads;
     const auto kv_head = static_cast<std::size_t>(head - p.heads - (is_key ? 0 : p.kv_heads));
-    const std::size_t to = (kv_head * p.cache.rows + row) * static_cast<std::size_t>(p.cache.stride) +
-                           static_cast<std::size_t>(2 * pair);
+    const std::size_t to = kv_head * p.cache.rows + row;
     if (is_key) {
-      store_pair<Key>(p.cache.keys + to * Key::block_bytes, x.x, x.y);
+      append_pair<Key>(p.cache.keys + to * p.cache.key_bytes, p.head_dim, pair, is_there, x);
     } else {
-      store_pair<Value>(p.cache.values + to * Value::block_bytes, x.x, x.y);
+      append_pair<Value>(p.cache.values + to * p.cache.value_bytes, p.head_dim, pair, is_there, x);
     }
   }
 }
