@@ -29,9 +29,10 @@ fetch_nvcc() {
     with_progress "unpacking $(basename "$wheel")" "" "$scratch/log" python3 -m zipfile -e "$wheel" "$scratch/files" ||
       fail "$(basename "$wheel") could not be unpacked. Is the disk full? ($tenon_cache)"
   done
-  # Unpacked like this, programs are not executable, and the libraries lack the names that linkers look for.
+  # Unpacked like this, programs are not executable, and libraries lack the names and the folder that nvcc looks for.
   chmod +x "$scratch"/files/nvidia/cu13/{bin,nvvm/bin}/*
   ln -s libcudart.so.13 "$scratch/files/nvidia/cu13/lib/libcudart.so"
+  ln -s lib "$scratch/files/nvidia/cu13/lib64"
   rm -rf "$folder"
   mv "$scratch/files/nvidia/cu13" "$folder"
   say "kept $folder"
