@@ -24,7 +24,11 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
+# CMake 3.25.1 wants to mark a library as old that CUDA 13 does not have any more, for projects that need 3.25.
+set(needed ${CMAKE_MINIMUM_REQUIRED_VERSION})
+set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
 find_package(CUDAToolkit REQUIRED)
+set(CMAKE_MINIMUM_REQUIRED_VERSION ${needed})
 
 add_library(tenon_cuda_program INTERFACE)
 target_link_libraries(tenon_cuda_program INTERFACE CUDA::cudart)
