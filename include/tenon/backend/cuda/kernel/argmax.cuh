@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "tenon/backend/cuda/kernel/sample/ban.cuh"
+#include "tenon/backend/cuda/kernel/sample/block.cuh"
+#include "tenon/backend/cuda/kernel/sample/row.cuh"
 #include "tenon/backend/cuda/launch.cuh"
 #include "tenon/backend/cuda/memory.hpp"
-#include "tenon/backend/cuda/warp.cuh"
 #include "tenon/core/types.hpp"
 #include "tenon/sample/fault.hpp"
 
@@ -21,27 +22,18 @@ struct chosen_token {
 
 namespace detail {
 
-/// The best of some logits: the largest, and of equals the one with the lowest id.
+/// The best of some logits: the largest, NaN when there is one, and of equals the one with the lowest id.
 struct best_logit {
   float value;
   token_id token;
-  int has_nan;
-
-  __device__ __forceinline__ void take(const best_logit& other) {
-    has_nan |= other.has_nan;
-    if (other.value > value || (other.value == value && other.token < token))
-      value = other.value, token = other.token;
-  }
 };
 
-/// The best of all lanes, in lane 0.
-__device__ __forceinline__ best_logit best_over_lanes(best_logit best) {
-#pragma unroll
-  for (int step = warp_lanes / 2; step > 0; step /= 2) {
-    best.take({__shfl_down_sync(all_lanes, best.value, step), __shfl_down_sync(all_lanes, best.token, step),
-               __shfl_down_sync(all_lanes, best.has_nan, step)});
-  }
-  return best;
+/// The best of a block's threads: of the highest values that they have, and the tokens that they then find with the best.
+template <int Threads, class FindToken>
+__device__ __forceinline__ best_logit best_over_block(block<Threads>& all, float highest,
+                                                      FindToken first_with) {
+  const float best = all.max(highest);
+  return {best, all.min(highest == best ? first_with(best) : 0x7fffffff)};
 }
 
 }  // namespace detail
@@ -62,36 +54,27 @@ struct argmax_parameters {
 template <int Threads, int Loads, class Bans>
 __global__ void __launch_bounds__(Threads) argmax_kernel(const __grid_constant__ argmax_parameters<Bans> p) {
   using detail::best_logit;
-  __shared__ best_logit of_warps[Threads / warp_lanes];
+  __shared__ typename detail::block<Threads>::memory of_warps;
   __shared__ bool is_last;
-  const best_logit nothing{-INFINITY, 0x7fffffff, 0};
-  const int warp = static_cast<int>(threadIdx.x) / warp_lanes,
-            lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const auto over_block = [&](best_logit best) {
-    best = detail::best_over_lanes(best);
-    if (lane == 0) of_warps[warp] = best;
-    __syncthreads();
-    return warp == 0 ? detail::best_over_lanes(lane < Threads / warp_lanes ? of_warps[lane] : nothing)
-                     : nothing;
-  };
+  detail::block<Threads> all(of_warps);
 
-  const float* row = p.logits + static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(p.stride);
-  best_logit best = nothing;
+  const detail::row_view row{
+      p.logits + static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(p.stride), p.vocabulary,
+      nullptr, 0};
+  const int begin = static_cast<int>(blockIdx.x) * Loads * Threads * 4;
+  const auto first_of = [&](int load) {
+    return begin + (load * Threads + static_cast<int>(threadIdx.x)) * 4;
+  };
+  float values[Loads][4];
+  row.read_all(begin + Loads * Threads * 4 <= p.vocabulary, first_of, values);
+  float highest = detail::highest_of(values, -INFINITY);
+  if (p.bans.any(blockIdx.y)) {  // a NaN counts before bans, as on the host
 #pragma unroll
-  for (int load = 0; load < Loads; ++load) {
-    const int first =
-        ((static_cast<int>(blockIdx.x) * Loads + load) * Threads + static_cast<int>(threadIdx.x)) * 4;
-    if (first >= p.vocabulary) continue;
-    const float4 four = __ldcs(reinterpret_cast<const float4*>(row + first));
-    const float values[4] = {four.x, four.y, four.z, four.w};
-    float allowed[4] = {four.x, four.y, four.z, four.w};
-    p.bans.apply(blockIdx.y, first, allowed);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (first + i < p.vocabulary) best.take({allowed[i], first + i, values[i] != values[i]});
-    }
+    for (int load = 0; load < Loads; ++load) p.bans.apply(blockIdx.y, first_of(load), values[load]);
+    highest = detail::highest_of(values, highest != highest ? highest : -INFINITY);
   }
-  best = over_block(best);
+  best_logit best = detail::best_over_block(
+      all, highest, [&](float wanted) { return detail::first_with(wanted, values, first_of); });
 
   best_logit* partial = p.partial + static_cast<std::size_t>(blockIdx.y) * gridDim.x;
   if (threadIdx.x == 0) {
@@ -102,17 +85,21 @@ __global__ void __launch_bounds__(Threads) argmax_kernel(const __grid_constant__
   __syncthreads();
   if (!is_last) return;
   __threadfence();
-  best = nothing;
+  highest = -INFINITY;
   for (unsigned i = threadIdx.x; i < gridDim.x; i += Threads) {
-    best.take({__ldcg(&partial[i].value), __ldcg(&partial[i].token), __ldcg(&partial[i].has_nan)});
+    highest = detail::larger(highest, __ldcg(&partial[i].value));
   }
-  best = over_block(best);
+  best = detail::best_over_block(all, highest, [&](float wanted) {
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += Threads) {
+      if (__ldcg(&partial[i].value) == wanted) return __ldcg(&partial[i].token);
+    }
+    return 0x7fffffff;
+  });
   if (threadIdx.x != 0) return;
   p.arrived[blockIdx.y] = 0;
-  const bool possible = best.value > -INFINITY;
-  const auto fault = best.has_nan ? sampling::fault::nan_logits
-                     : possible   ? sampling::fault::none
-                                  : sampling::fault::nothing_possible;
+  const auto fault = best.value != best.value ? sampling::fault::nan_logits
+                     : best.value > -INFINITY ? sampling::fault::none
+                                              : sampling::fault::nothing_possible;
   p.chosen[blockIdx.y] = {fault == sampling::fault::none ? best.token : -1, fault};
 }
 

@@ -19,6 +19,7 @@ __device__ __forceinline__ void ban(const token_id* banned, int count, int first
 
 /// No row has banned tokens.
 struct no_bans {
+  __device__ __forceinline__ bool any(unsigned) const { return false; }
   __device__ __forceinline__ void apply(unsigned, int, float (&)[4]) const {}
 };
 
@@ -27,6 +28,7 @@ template <class Policy>
 struct request_bans {
   const row_request<Policy>* requests;  // [rows]
 
+  __device__ __forceinline__ bool any(unsigned row) const { return requests[row].banned_count > 0; }
   __device__ __forceinline__ void apply(unsigned row, int first, float (&values)[4]) const {
     ban(requests[row].banned, requests[row].banned_count, first, values);
   }

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <numbers>
 
-#include "tenon/backend/cuda/kernel/sample/ban.cuh"
 #include "tenon/backend/cuda/kernel/sample/block.cuh"
+#include "tenon/backend/cuda/kernel/sample/row.cuh"
 #include "tenon/core/types.hpp"
 
 namespace tenon::cuda::detail {
@@ -17,31 +17,6 @@ inline constexpr int thread_logits = slice_loads * 4;
 inline constexpr int slice_size = sample_threads * thread_logits;
 inline constexpr int slice_list =
     252;  // of a slice, at most so many logits are listed: their places fit in bytes
-
-/// A row of logits as the model left it. Banned tokens count as -inf.
-struct row_view {
-  const float* logits;
-  int vocabulary;
-  const token_id* banned;
-  int banned_count;
-
-  /// Four logits, the first one's id a multiple of 4, all of the vocabulary.
-  __device__ __forceinline__ void read_inside(int first, float (&values)[4]) const {
-    const float4 four = *reinterpret_cast<const float4*>(logits + first);
-    values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;
-  }
-  /// The same with -inf for what is behind the vocabulary.
-  __device__ __forceinline__ void read(int first, float (&values)[4]) const {
-    if (first < vocabulary) read_inside(first, values);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (first + i >= vocabulary) values[i] = -INFINITY;
-    }
-  }
-  __device__ __forceinline__ void ban_in(int first, float (&values)[4]) const {
-    ban(banned, banned_count, first, values);
-  }
-};
 
 /// What a block leaves for the one that finishes the row.
 struct slice_summary {
@@ -123,26 +98,12 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
   const int first = warp_begin + all.lane * 4;
   const auto first_of = [first](int load) { return first + load * warp_lanes * 4; };
   float values[slice_loads][4];
-  if (warp_begin + warp_lanes * thread_logits <= row.vocabulary) {
-#pragma unroll
-    for (int load = 0; load < slice_loads; ++load) row.read_inside(first_of(load), values[load]);
-  } else {
-#pragma unroll
-    for (int load = 0; load < slice_loads; ++load) row.read(first_of(load), values[load]);
-  }
-  const auto highest_from = [&](float highest) {
-#pragma unroll
-    for (int load = 0; load < slice_loads; ++load) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) highest = larger(highest, values[load][i]);
-    }
-    return highest;
-  };
-  float highest = highest_from(-INFINITY);
+  row.read_all(warp_begin + warp_lanes * thread_logits <= row.vocabulary, first_of, values);
+  float highest = highest_of(values, -INFINITY);
   if (row.banned_count > 0) {  // a NaN counts before bans, as on the host
 #pragma unroll
     for (int load = 0; load < slice_loads; ++load) row.ban_in(first_of(load), values[load]);
-    highest = highest_from(highest != highest ? highest : -INFINITY);
+    highest = highest_of(values, highest != highest ? highest : -INFINITY);
   }
   const int order = order_of(highest);
   const int2 of_warp =
@@ -151,13 +112,7 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
   const bool ordinary = best > -INFINITY && best < INFINITY;  // false for NaN
 
   if (only_best || !ordinary) {
-    int token = 0x7fffffff;
-#pragma unroll
-    for (int load = slice_loads - 1; load >= 0; --load) {
-#pragma unroll
-      for (int i = 3; i >= 0; --i) token = values[load][i] == best ? first_of(load) + i : token;
-    }
-    token = all.min(token);
+    const int token = all.min(highest == best ? first_with(best, values, first_of) : 0x7fffffff);
     if (threadIdx.x == 0) summary = {best, best == -INFINITY ? best : INFINITY, 0, 0, token};
     return;
   }
