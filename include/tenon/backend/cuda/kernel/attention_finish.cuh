@@ -1,6 +1,8 @@
-// The end of attention: the last block that adds to some tokens' rows writes them in the forms that the next product reads.
+// The end of attention: rows are written in the forms that the next product reads, by each block the heads that it has where
+// a form takes no more, else by the last block that adds to some tokens' rows.
 #pragma once
 
+#include "tenon/backend/cuda/kernel/attention_chunk.cuh"
 #include "tenon/backend/cuda/kernel/attention_parameters.cuh"
 #include "tenon/backend/cuda/kernel/norm.cuh"
 
@@ -37,6 +39,28 @@ __device__ __forceinline__ void finish_rows(const attention_parameters<View>& p,
     };
     prepare_row<Threads>(values, width, p.out, token, of_warps);
     __syncthreads();  // of_warps has been read
+  }
+}
+
+/// Whether a block can write its heads without the rest of their rows, of which int8 takes the root mean square.
+template <class View>
+__device__ __forceinline__ bool heads_stand_alone(const attention_parameters<View>& p) {
+  return p.out.quanta == nullptr && p.head_dim % static_cast<int>(group_size) == 0;
+}
+
+/// Writes a tile's heads, if they stand alone. `results` [tile.rows, Stride] are shared memory; all threads call it.
+template <int Threads, int HeadSize, int Stride, class View>
+__device__ __forceinline__ void store_heads(const attention_parameters<View>& p, const query_tile& tile,
+                                            const float* results) {
+  constexpr int quads = HeadSize / 4;
+  for (int begin = 0; begin < tile.rows * quads; begin += Threads) {
+    const int quad = begin + static_cast<int>(threadIdx.x), row = quad / quads, of_head = quad % quads * 4;
+    const bool inside = row < tile.rows && of_head < p.head_dim;
+    const float4 four =
+        inside ? *reinterpret_cast<const float4*>(results + row * Stride + of_head) : make_float4(0, 0, 0, 0);
+    const int column = (tile.first_head + row % tile.group) * p.head_dim + of_head;
+    const float x[4] = {four.x, four.y, four.z, four.w};
+    store_activations(p.out, tile.first_row + row / tile.group, inside ? column : p.out.stride, x, 0);
   }
 }
 

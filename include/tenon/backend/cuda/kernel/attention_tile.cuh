@@ -2,6 +2,8 @@
 // a warp 16 of them. A chunk's results are made and joined exactly as in attention_split.cuh.
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/backend/cuda/kernel/attention_chunk.cuh"
 #include "tenon/backend/cuda/kernel/attention_finish.cuh"
 
@@ -12,8 +14,10 @@ namespace detail {
 template <class Key, class Value, int HeadSize>
 struct tile_layout : chunk_layout<Key, Value, HeadSize> {
   using base = chunk_layout<Key, Value, HeadSize>;
-  static constexpr int queries = base::bytes;  // [warps], fragments
-  static constexpr int bytes = queries + attention_block_rows * HeadSize * 2;
+  static constexpr int queries = base::bytes;         // [warps], fragments
+  static constexpr int result_stride = HeadSize + 8;  // floats, in the place of all else at the end
+  static constexpr int bytes =
+      std::max(queries + attention_block_rows * HeadSize * 2, attention_block_rows* result_stride * 4);
 };
 
 }  // namespace detail
@@ -178,14 +182,17 @@ __global__ void __launch_bounds__(attention_threads)
     if (chunk + 1 < chunks) copy_values(next_table);
   }
 
+  const bool alone = heads_stand_alone(p);
+  float* results = reinterpret_cast<float*>(memory);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = first + lane / 4 + 8 * i;
     if (row >= tile.rows) continue;
     const float factor = normaliser(sum[i]);
-    float* to = p.workspace.rows + static_cast<std::size_t>((tile.first_row + row / group) * p.heads +
-                                                            tile.first_head + row % group) *
-                                       static_cast<std::size_t>(p.head_dim);
+    float* to = alone ? results + row * layout::result_stride
+                      : p.workspace.rows + static_cast<std::size_t>((tile.first_row + row / group) * p.heads +
+                                                                    tile.first_head + row % group) *
+                                               static_cast<std::size_t>(p.head_dim);
 #pragma unroll
     for (int c = 0; c < columns; ++c) {
 #pragma unroll
@@ -198,7 +205,9 @@ __global__ void __launch_bounds__(attention_threads)
       }
     }
   }
-  finish_rows<attention_threads>(p, tile.first_row, tokens, p.kv_heads);
+  if (!alone) return finish_rows<attention_threads>(p, tile.first_row, tokens, p.kv_heads);
+  __syncthreads();
+  store_heads<attention_threads, HeadSize, layout::result_stride>(p, tile, results);
 }
 
 }  // namespace tenon::cuda
