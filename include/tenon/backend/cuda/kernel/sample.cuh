@@ -59,6 +59,7 @@ struct sample_parameters {
   detail::slice_summary* slices;        // [rows, slices]
   float* lists;                         // [rows, slices, slice_list]
   token_id* ids;                        // [rows, slices, slice_list]
+  unsigned short* bins;                 // [rows, slices, logit_bins]
   float* work;                          // [rows, work_stride]
   int work_stride;
   unsigned* arrived;     // [rows], zeros before and after
@@ -81,7 +82,8 @@ __global__ void __launch_bounds__(detail::sample_threads)
 
   detail::block<detail::sample_threads> all(memory.of_warps);
   detail::summarise_slice(logits, static_cast<int>(blockIdx.x) * detail::slice_size, only_best, summed,
-                          ahead.scale(), all, p.slices[slice], p.lists + slice * detail::slice_list,
+                          ahead.scale(), all, memory.counts, p.bins + slice * detail::logit_bins,
+                          p.slices[slice], p.lists + slice * detail::slice_list,
                           p.ids + slice * detail::slice_list);
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -95,7 +97,8 @@ __global__ void __launch_bounds__(detail::sample_threads)
   row_candidates candidates(
       memory, all, logits,
       {p.slices + first, p.lists + first * detail::slice_list, p.ids + first * detail::slice_list,
-       p.work + row * static_cast<std::size_t>(p.work_stride), static_cast<int>(slices)},
+       p.bins + first * detail::logit_bins, p.work + row * static_cast<std::size_t>(p.work_stride),
+       static_cast<int>(slices)},
       ahead.scale(), summed, request.seed, request.token_index);
   sampling::fault fault = candidates.begin(only_best);
   if (fault == sampling::fault::none && !only_best) fault = Policy::apply(candidates, request);
@@ -126,6 +129,7 @@ class sampler {
       : slices_(rows * slices_for(vocabulary)),
         lists_(slices_.size() * detail::slice_list),
         ids_(slices_.size() * detail::slice_list),
+        bins_(slices_.size() * detail::logit_bins),
         work_(rows * work_stride(vocabulary)),
         arrived_(rows) {
     if (slices_for(vocabulary) > detail::sample_threads) {
@@ -145,14 +149,15 @@ class sampler {
             dim3(detail::sample_threads)},
            on,
            {logits, static_cast<int>(stride), static_cast<int>(vocabulary), requests, slices_.data(),
-            lists_.data(), ids_.data(), work_.data(), static_cast<int>(work_stride(vocabulary)),
+            lists_.data(), ids_.data(), bins_.data(), work_.data(), static_cast<int>(work_stride(vocabulary)),
             arrived_.data(), chosen});
   }
 
   /// Bytes of device memory that one owns.
   static constexpr std::size_t bytes(std::size_t rows, std::size_t vocabulary) {
-    const std::size_t of_slice =
-        sizeof(detail::slice_summary) + detail::slice_list * (sizeof(float) + sizeof(token_id));
+    const std::size_t of_slice = sizeof(detail::slice_summary) +
+                                 detail::slice_list * (sizeof(float) + sizeof(token_id)) +
+                                 detail::logit_bins * sizeof(unsigned short);
     return rows *
            (slices_for(vocabulary) * of_slice + work_stride(vocabulary) * sizeof(float) + sizeof(unsigned));
   }
@@ -166,6 +171,7 @@ class sampler {
   device_buffer<detail::slice_summary> slices_;
   device_buffer<float> lists_;
   device_buffer<token_id> ids_;
+  device_buffer<unsigned short> bins_;
   device_buffer<float> work_;
   device_buffer<unsigned> arrived_;
 };

@@ -26,6 +26,7 @@ struct row_memory {
   const slice_summary* slices;  // [slices]
   const float* lists;           // [slices, slice_list]
   const token_id* ids;          // [slices, slice_list]
+  const unsigned short* bins;   // [slices, logit_bins], where slices are summed
   float* work;                  // [vocabulary rounded up to 4]
   int count;                    // of slices, at most sample_threads
 };
@@ -41,8 +42,12 @@ struct found_place {
 struct candidate_memory {
   alignas(16) float logits[candidate_list];
   token_id ids[candidate_list];
-  fixed_weight bins[sample_threads];
+  union {
+    fixed_weight bins[sample_threads];
+    unsigned counts[logit_bins];  // while the slice is summarised
+  };
   found_place found[2];
+  int near_border;  // how many logits of a nucleus's list are gathered to find its border
   block<sample_threads>::memory of_warps;
 };
 
@@ -192,9 +197,13 @@ class row_candidates {
   /// probability.
   __device__ void keep_share(double p) {
     weight target = share_of(p, total_weight());
-    if (whole_ && sum_from(bound_, weigh()) < target && !relist_until(target, weigh())) {
-      widen();
-      target = share_of(p, total_weight());
+    if (whole_ && sum_from(bound_, weigh()) < target) {
+      const bool by_bins = binned();
+      if (by_bins && keep_binned(target)) return;
+      if (by_bins || !relist_until(target, weigh())) {
+        widen();
+        target = share_of(p, total_weight());
+      }
     }
     keep_up_to(target, weigh());
   }
@@ -204,17 +213,16 @@ class row_candidates {
 
   /// Draws by the softmax of the logits; `u` in [0, 1).
   __device__ token_id draw(double u) {
-    weight total = total_weight(), wanted = share_of_draw(u, total);
+    const auto share = [u](weight total) { return share_of_draw(u, total); };
+    widen_if(whole_ && !is_summed());
     if (whole_) {
-      wanted = open_slice(wanted);
-      total = sum_from(-FLT_MAX, weigh());
-      if (total == 0) {  // the slice is too rare for its tokens to have a weight each
-        widen();
-        total = total_weight();
-        wanted = share_of_draw(u, total);
+      const weight wanted = open_slice(share(total_weight()));
+      if (sum_from(-FLT_MAX, weigh()) > 0) {
+        return id_of(find(weigh(), [wanted](weight total) { return wanted < total ? wanted : total - 1; }));
       }
+      widen();  // the slice is too rare for its tokens to have a weight each
     }
-    return id_of(find(weigh(), wanted < total ? wanted : total - 1));
+    return id_of(find(weigh(), share));
   }
 
   __device__ sampling::fault settle() const { return fault_; }
@@ -287,8 +295,11 @@ class row_candidates {
   }
   __device__ float raw_best() const { return divided_ ? subtracted_ : best_; }
 
+  /// Whether the slices' sums are of the logits as they are now.
+  __device__ bool is_summed() const { return summed_ && summed_scale_ == scale_; }
+
   __device__ weight total_weight() {
-    widen_if(whole_ && !(summed_ && summed_scale_ == scale_));
+    widen_if(whole_ && !is_summed());
     return whole_ ? all_.sum(weight_of_slice(thread())) : sum_from(-FLT_MAX, weigh());
   }
 
@@ -320,64 +331,134 @@ class row_candidates {
     __syncthreads();
   }
 
-  /// f(id of the first, logits as they are now) for 32 logits of each thread at a time; ids ascend with the call, the warp, the
+  /// f(id of the first, logits of the row) for 32 logits of each thread at a time; ids ascend with the call, the warp, the
   /// load, the lane and the place.
   template <class F>
   __device__ void for_each_piece(F f) {
     using detail::slice_loads;
     for (int begin = 0; begin < row_.vocabulary; begin += detail::slice_size) {
-      const int first = begin + (all_.warp * slice_loads * warp_lanes + all_.lane) * 4;
+      const int of_warp = begin + all_.warp * warp_lanes * detail::thread_logits,
+                first = of_warp + all_.lane * 4;
+      const auto first_of = [first](int load) { return first + load * warp_lanes * 4; };
       float logits[slice_loads][4];
+      row_.read_all(of_warp + warp_lanes * detail::thread_logits <= row_.vocabulary, first_of, logits);
+      if (row_.banned_count > 0) {
 #pragma unroll
-      for (int load = 0; load < slice_loads; ++load) row_.read(first + load * warp_lanes * 4, logits[load]);
-#pragma unroll
-      for (int load = 0; load < slice_loads; ++load) {
-        row_.ban_in(first + load * warp_lanes * 4, logits[load]);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) logits[load][i] = now(logits[load][i]);
+        for (int load = 0; load < slice_loads; ++load) row_.ban_in(first_of(load), logits[load]);
       }
       f(first, logits);
     }
   }
 
-  /// Makes a list, in the room for a whole row, of what is `wanted` of the row; false when that does not fit.
-  template <class Wanted>
-  __device__ bool relist(Wanted wanted) {
+  /// Makes a list, in the room for a whole row, of those logits of the row of which `height` is not negative; false when that
+  /// does not fit.
+  template <class Height>
+  __device__ bool relist(Height height) {
     using detail::slice_loads;
     const int capacity = row_.vocabulary / 8 * 4;  // logits in one half of the room, ids in the other
     float* logits = found_.work;
     token_id* ids = reinterpret_cast<token_id*>(logits + capacity);
     int count = 0;
     for_each_piece([&](int first, const float(&values)[slice_loads][4]) {
-      unsigned chosen = 0;
+      const unsigned chosen = detail::not_negative(values, height);
+      const detail::chosen_counts counts = detail::count_chosen(chosen, all_.lane);
+      int of_warp = 0, total = 0;
 #pragma unroll
-      for (int load = 0; load < slice_loads; ++load) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (values[load][i] > -INFINITY && wanted(values[load][i])) chosen |= 1u << (load * 4 + i);
-        }
-      }
-      int total = 0;
-      int place =
-          count + all_.sum_before(__reduce_add_sync(all_lanes, __popc(static_cast<int>(chosen))), total);
+      for (int load = 0; load < slice_loads; ++load)
+        of_warp += counts.of_warp[load % 2] >> load / 2 * 8 & 255u;
+      int place = count + all_.sum_before(of_warp, total);
       count += total;
       if (count > capacity) return;
 #pragma unroll
       for (int load = 0; load < slice_loads; ++load) {
-        const int here = __popc(static_cast<int>(chosen >> (load * 4) & 15u));
-        const int through = detail::scan_over_lanes(here, all_.lane);
-        int at = place + through - here;
+        const auto byte_of = [load](const unsigned(&bytes)[2]) {
+          return static_cast<int>(bytes[load % 2] >> load / 2 * 8 & 255u);
+        };
+        float* to = logits + place + byte_of(counts.before);
+        place += byte_of(counts.of_warp);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           if ((chosen >> (load * 4 + i) & 1u) == 0) continue;
-          logits[at] = values[load][i], ids[at] = first + load * warp_lanes * 4 + i, ++at;
+          *to = values[load][i];
+          reinterpret_cast<token_id*>(to)[capacity] = first + load * warp_lanes * 4 + i;
+          ++to;
         }
-        place += __shfl_sync(all_lanes, through, warp_lanes - 1);
       }
     });
     if (count > capacity) return false;
     use_list(logits, ids, count);
     whole_ = false;
+    if (divided_) rewrite([this](int, float logit) { return now(logit); });
+    return true;
+  }
+
+  /// Whether the slices' bins tell the row's logits, as they are now, from each other.
+  __device__ bool binned() const {
+    return is_summed() && detail::logit_grid::fine(detail::logit_grid(scale_).at(raw_best()));
+  }
+
+  /// The last bin below the best one's that tokens may need which hold `target` of the row's weight; -1 when that cannot be
+  /// told.
+  __device__ int last_bin_for(weight target) {
+    using detail::logit_grid;
+    const logit_grid grid(scale_);
+    // A thread has the bin so far below the best one.
+    const float first = logit_grid::first_of_bin(grid.at(raw_best())) - static_cast<float>(thread() * 4);
+    unsigned count = 0;
+    for (int slice = 0; slice < found_.count; ++slice) {
+      if (grid.at(__ldcg(&found_.slices[slice].best)) < first) continue;  // its bin of this number is another
+      count += __ldcg(found_.bins + slice * detail::logit_bins + logit_grid::bin(first));
+    }
+    // The lowest bins are not needed whose logits weigh little enough even if all were as high as they can be. The margin is
+    // for the rounding of the sums and for what is too low to be counted.
+    const weight total = total_weight(), margin = total >> 16;
+    if (total - target <= margin) return -1;
+    const weight spare = total - target - margin;
+    const float highest = (logit_grid::units_of(first) + 3.5f) / logit_grid::units - raw_best() * scale_;
+    const weight mine = count * detail::weight_of(highest);
+    weight counted = 0;
+    const weight through = all_.scan(mine, counted);
+    if (counted <= spare) return -1;
+    const bool here = counted - through <= spare && counted - through + mine > spare;
+    return publish(here, {thread(), through, mine}).place;
+  }
+
+  /// keep_share() by the bins: one reading of the row lists the nucleus and little more. False when that does not do.
+  __device__ bool keep_binned(weight target) {
+    using detail::logit_grid;
+    constexpr int near_bins = 3;  // those in which the border is looked for first
+    const logit_grid grid(scale_);
+    const int last = last_bin_for(target);
+    if (last < 0) return false;
+    const float best_bin = logit_grid::units_of(logit_grid::first_of_bin(grid.at(raw_best())));
+    const float bound = grid.logit_of(best_bin - static_cast<float>(last * 4 + 1));
+    if (!relist([bound](float logit) { return logit - bound; })) return false;
+
+    const float near = now(grid.logit_of(best_bin - static_cast<float>((last - near_bins) * 4)));
+    if (thread() == 0) memory_.near_border = 0;
+    __syncthreads();
+    weight above = 0;
+    for_each([&](int, float logit) {
+      if (logit > near) {
+        above += weigh()(logit);
+      } else {
+        const int at = atomicAdd(&memory_.near_border, 1);
+        if (at < detail::candidate_list) memory_.logits[at] = logit;
+      }
+    });
+    above = all_.sum(above);
+    const int gathered = memory_.near_border;
+    const bool is_near = above < target && gathered <= detail::candidate_list;
+    float* const values = values_;
+    const token_id* const ids = ids_;
+    const int quads = quads_;
+    if (is_near) use_list(memory_.logits, nullptr, gathered);
+    const border found =
+        border_of(is_near ? target - above : target, weigh(), is_near ? fminf(near, best_) : best_);
+    values_ = values, ids_ = ids, quads_ = quads;
+    // What is not listed may have become equal to the lowest that is.
+    if (!found.exists || !(found.logit > now(bound))) return false;
+    cut(found, weigh());
     return true;
   }
 
@@ -386,7 +467,7 @@ class row_candidates {
   template <class Amount>
   __device__ bool relist_until(weight target, Amount amount) {
     constexpr float per_unit = 8;
-    const auto bin_of = [best = best_](float logit) { return (best - logit) * per_unit; };
+    const auto bin_of = [best = best_, this](float logit) { return (best - now(logit)) * per_unit; };
     memory_.bins[thread()] = 0;
     __syncthreads();
     for_each_piece([&](int, const float(&values)[detail::slice_loads][4]) {
@@ -396,7 +477,7 @@ class row_candidates {
         for (int i = 0; i < 4; ++i) {
           const float bin = bin_of(values[load][i]);
           if (bin < detail::sample_threads) {
-            atomicAdd(&memory_.bins[static_cast<int>(bin)], amount(values[load][i]));
+            atomicAdd(&memory_.bins[static_cast<int>(bin)], amount(now(values[load][i])));
           }
         }
       }
@@ -407,14 +488,15 @@ class row_candidates {
     const weight through = all_.scan(mine, total);
     if (total < target) return false;
     const bool here = through >= target && through - mine < target;
-    const float bins = static_cast<float>(publish(here, {thread(), through - mine, mine}).place + 1);
-    return relist([&](float logit) { return bin_of(logit) < bins; });
+    const int bins = publish(here, {thread(), through - mine, mine}).place + 1;
+    const float bound = best_ - static_cast<float>(bins) / per_unit;
+    return relist([bound, this](float logit) { return now(logit) - bound; });
   }
 
   /// Makes sure that what is at least `bound` is in the list.
   __device__ void reach(float bound) {
     if (!whole_ || bound >= bound_) return;
-    if (!relist([bound](float logit) { return logit >= bound; })) widen();
+    if (!relist([bound, this](float logit) { return now(logit) - bound; })) widen();
   }
 
   __device__ void use_list(float* logits, const token_id* ids, int count) {
@@ -475,14 +557,29 @@ class row_candidates {
     return wanted - slice.before;
   }
 
-  /// Keeps the best, added up by `amount` until the sum is `target` (1 or more); all when it never is. Radix selection, as on
-  /// the host.
+  /// Keeps the best, added up by `amount` until the sum is `target` (1 or more); all when it never is.
   template <class Amount>
   __device__ void keep_up_to(weight target, Amount amount) {
+    const border found = border_of(target, amount, best_);
+    if (found.exists) cut(found, amount);
+    whole_ = false;
+  }
+
+  /// A logit above which all are kept, and of those equal to it the first few.
+  struct border {
+    bool exists = false;  // false when all are kept
+    float logit = 0;
+    weight missing = 0, equal = 0;  // of the amount: what is above does not have, what is equal has
+  };
+
+  /// Where the sum of `amount` over the best listed reaches `target`. None is higher than `highest`. Radix selection, as on the
+  /// host.
+  template <class Amount>
+  __device__ __forceinline__ border border_of(weight target, Amount amount, float highest) {
     using sampling::detail::rank_of;
     constexpr int bits = 8;
     static_assert(detail::sample_threads == 1 << bits);
-    unsigned first = rank_of(best_), last = first;
+    unsigned first = rank_of(highest), last = first;
     for_each([&](int, float logit) { last = max(last, rank_of(logit)); });
     last = static_cast<unsigned>(all_.max(static_cast<int>(last ^ 0x80000000u))) ^ 0x80000000u;
     weight reached = 0;
@@ -499,36 +596,33 @@ class row_candidates {
       const weight mine = memory_.bins[thread()];
       weight total = 0;
       const weight through = all_.scan(mine, total);
-      if (reached + total < target) break;  // all are needed
+      if (reached + total < target) return {};
       const bool here = reached + through >= target && reached + through - mine < target;
       const detail::found_place bin = publish(here, {thread(), through - mine, mine});
       reached += bin.before;
       first += static_cast<unsigned>(bin.place) << shift;
       width = shift;
-      if (shift == 0) {
-        cut(sampling::detail::value_of(first), amount, target - reached, bin.amount);
-        break;
-      }
+      if (shift == 0) return {true, sampling::detail::value_of(first), target - reached, bin.amount};
     }
-    whole_ = false;
   }
 
-  /// Keeps what is above `border`, and of what is on it the first few that make up `missing`.
   template <class Amount>
-  __device__ void cut(float border, Amount amount, weight missing, weight on_border) {
-    const weight each = amount(border);
-    const weight ties = (missing + each - 1) / each;
+  __device__ void cut(const border& at, Amount amount) {
+    const weight each = amount(at.logit);
+    const weight ties = (at.missing + each - 1) / each;
     int last = 0x7fffffff;
-    if (ties * each < on_border)
-      last = find([border](float logit) { return weight{logit == border}; }, ties - 1);
-    rewrite([border, last](int i, float logit) {
-      return logit > border || (logit == border && i <= last) ? logit : -INFINITY;
+    if (ties * each < at.equal) {
+      last =
+          find([at](float logit) { return weight{logit == at.logit}; }, [ties](weight) { return ties - 1; });
+    }
+    rewrite([logit_at = at.logit, last](int i, float logit) {
+      return logit > logit_at || (logit == logit_at && i <= last) ? logit : -INFINITY;
     });
   }
 
-  /// The first index up to which the sum of `amount` is more than `wanted`, which is less than the sum of all.
-  template <class Amount>
-  __device__ int find(Amount amount, weight wanted) {
+  /// The first index up to which the sum of `amount` is more than wanted_of(the sum of all), which is less than that.
+  template <class Amount, class Wanted>
+  __device__ int find(Amount amount, Wanted wanted_of) {
     __syncthreads();
     const auto in_quad = [&](int quad, int end, weight(&amounts)[4]) {
       weight sum = 0;
@@ -540,7 +634,8 @@ class row_candidates {
       return sum;
     };
     int begin = 0, end = quads_;
-    weight amounts[4];
+    weight amounts[4], wanted = 0;
+    bool known = false;
     while (end - begin > warp_lanes) {  // a warp each sums up a part; the search goes on in one
       const int part = ((end - begin - 1) / all_.warps / warp_lanes + 1) * warp_lanes;
       const int from = begin + all_.warp * part, to = min(from + part, end);
@@ -549,6 +644,7 @@ class row_candidates {
       sum = detail::add_over_lanes(sum);
       weight total = 0;
       const weight before = all_.sum_before(sum, total);
+      if (!known) wanted = wanted_of(total), known = true;
       const bool here = all_.lane == 0 && before <= wanted && before + sum > wanted;
       const detail::found_place chosen = publish(here, {from, before, sum});
       begin = chosen.place;
@@ -557,6 +653,7 @@ class row_candidates {
     }
     const weight sum = in_quad(begin + all_.lane, end, amounts);
     const weight through = detail::scan_over_lanes(sum, all_.lane);
+    if (!known) wanted = wanted_of(__shfl_sync(all_lanes, through, warp_lanes - 1));
     int found = 0;
     weight reached = through - sum;
 #pragma unroll

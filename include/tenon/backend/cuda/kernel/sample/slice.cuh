@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tenon/backend/cuda/kernel/sample/block.cuh"
+#include "tenon/backend/cuda/kernel/sample/logit_bins.cuh"
 #include "tenon/backend/cuda/kernel/sample/row.cuh"
 #include "tenon/core/types.hpp"
 
@@ -54,51 +55,78 @@ __device__ __forceinline__ float listing_bound(float highest, float low, float b
   return low;
 }
 
-/// Which of a thread's logits go on the list, a bit each, and where the first of each load goes, a byte each.
+/// A bit for each of a thread's logits, set where height(logit) has no sign.
+template <class Height>
+__device__ __forceinline__ unsigned not_negative(const float (&values)[slice_loads][4], Height height) {
+  unsigned negative = 0;
+#pragma unroll
+  for (int load = slice_loads - 1; load >= 0; --load) {
+#pragma unroll
+    for (int i = 3; i >= 0; --i) {
+      negative = __funnelshift_l(__float_as_uint(height(values[load][i])), negative, 1);
+    }
+  }
+  return ~negative;
+}
+
+/// How many of a warp's chosen logits there are, and how many before this lane's, in each load; a byte each, those of even
+/// loads and those of odd ones.
+struct chosen_counts {
+  unsigned before[2], of_warp[2];
+};
+
+/// `chosen` has a bit for each of a thread's logits.
+__device__ __forceinline__ chosen_counts count_chosen(unsigned chosen, int lane) {
+  static_assert(slice_loads == 8 && warp_lanes * 4 < 256);
+  const unsigned of_twos = chosen - (chosen >> 1 & 0x55555555u);
+  const unsigned of_fours = (of_twos & 0x33333333u) + (of_twos >> 2 & 0x33333333u);
+  chosen_counts made;
+#pragma unroll
+  for (int odd = 0; odd < 2; ++odd) {
+    const unsigned mine = of_fours >> (odd * 4) & 0x0f0f0f0fu;
+    const unsigned through = scan_over_lanes(mine, lane);
+    made.before[odd] = through - mine;
+    made.of_warp[odd] = __shfl_sync(all_lanes, through, warp_lanes - 1);
+  }
+  return made;
+}
+
+/// Which of a thread's logits go on the list, a bit each, and where the first of each load goes, a byte each (of even loads, of
+/// odd loads).
 struct listing {
   unsigned chosen = 0;
-  unsigned places[slice_loads / 4] = {};  // counted from
-  int begin = 0;                          // this place on the slice's list
-  int count = 0;                          // of the slice; with more than slice_list, places mean nothing
+  unsigned places[2] = {};  // counted from
+  int begin = 0;            // this place on the slice's list
+  int count = 0;            // of the slice; with more than slice_list, places mean nothing
 };
 
 __device__ __forceinline__ listing place_on_list(const float (&values)[slice_loads][4], float bound,
                                                  block<sample_threads>& all) {
-  static_assert(slice_loads == 8 && slice_list < 256);
+  static_assert(slice_list < 256);
   constexpr unsigned each_byte = 0x01010101u;
   listing made;
-#pragma unroll
-  for (int load = 0; load < slice_loads; ++load) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) made.chosen |= values[load][i] >= bound ? 1u << (load * 4 + i) : 0u;
-  }
-  unsigned of_warp = 0;
-#pragma unroll
-  for (int word = 0; word < slice_loads / 4; ++word) {
-    unsigned counts = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      counts |= static_cast<unsigned>(__popc(made.chosen & 15u << (word * 16 + i * 4))) << (i * 8);
-    }
-    const unsigned through = scan_over_lanes(counts, all.lane);
-    const unsigned of_loads = __shfl_sync(all_lanes, through, warp_lanes - 1);
-    // The loads before in the warp, then the lanes before in the load.
-    made.places[word] = of_loads * (each_byte << 8) + of_warp * each_byte + through - counts;
-    of_warp = __dp4a(of_loads, each_byte, of_warp);
-  }
+  made.chosen = not_negative(values, [bound](float logit) { return logit - bound; });
+  const chosen_counts counts = count_chosen(made.chosen, all.lane);
+  const unsigned of_pairs = counts.of_warp[0] + counts.of_warp[1];  // of a load and the one behind it
+  made.places[0] = of_pairs * (each_byte << 8) + counts.before[0];
+  made.places[1] = of_pairs * (each_byte << 8) + counts.of_warp[0] + counts.before[1];
+  const unsigned of_warp = __dp4a(counts.of_warp[0], each_byte, __dp4a(counts.of_warp[1], each_byte, 0u));
   made.begin = all.sum_before(static_cast<int>(of_warp), made.count);
   return made;
 }
 
-/// Summarises the slice of `row` that begins at logit `begin`, and lists its best in ascending order of ids.
+/// Summarises the slice of `row` that begins at logit `begin`, and lists its best in ascending order of ids. Where a sum is
+/// needed, its logits are counted by bins too. `counts` is shared memory.
 __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, bool only_best,
                                                 bool needs_sum, float scale, block<sample_threads>& all,
+                                                unsigned (&counts)[logit_bins], unsigned short* bins,
                                                 slice_summary& summary, float* list, token_id* ids) {
   const int warp_begin = begin + all.warp * warp_lanes * thread_logits;
   const int first = warp_begin + all.lane * 4;
   const auto first_of = [first](int load) { return first + load * warp_lanes * 4; };
   float values[slice_loads][4];
   row.read_all(warp_begin + warp_lanes * thread_logits <= row.vocabulary, first_of, values);
+  counts[threadIdx.x] = 0;
   float highest = highest_of(values, -INFINITY);
   if (row.banned_count > 0) {  // a NaN counts before bans, as on the host
 #pragma unroll
@@ -125,7 +153,18 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
 #pragma unroll
       for (int i = 0; i < 4; ++i) sum += exp2_fast((values[load][i] - best) * to_exponent);
     }
+    const logit_grid grid(scale);
+    const float lowest = grid.window(grid.at(best));
+#pragma unroll
+    for (int load = 0; load < slice_loads; ++load) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float place = grid.at(values[load][i]);
+        if (place >= lowest) atomicAdd(&counts[logit_grid::bin(place)], 1u);
+      }
+    }
     sum = all.sum(sum);
+    bins[threadIdx.x] = static_cast<unsigned short>(counts[threadIdx.x]);
   }
 
   const float bound = listing_bound(highest, value_at(__reduce_max_sync(all_lanes, of_warp.y)), best);
@@ -140,12 +179,13 @@ __device__ __forceinline__ void summarise_slice(const row_view& row, int begin, 
   }
   if (!fits) return;
   while (listed.chosen != 0) {
-    const int bit = __ffs(static_cast<int>(listed.chosen)) - 1, load = bit / 4, byte = load % 4 * 8;
+    const int bit = __ffs(static_cast<int>(listed.chosen)) - 1, load = bit / 4, byte = load / 2 * 8;
     listed.chosen &= listed.chosen - 1;
-    const unsigned places = load < 4 ? listed.places[0] : listed.places[1];  // an index would need memory
+    const unsigned places =
+        load % 2 == 0 ? listed.places[0] : listed.places[1];  // an index would need memory
     const int place = listed.begin + static_cast<int>(places >> byte & 255u);
-    listed.places[0] += load < 4 ? 1u << byte : 0u;
-    listed.places[1] += load < 4 ? 0u : 1u << byte;
+    listed.places[0] += load % 2 == 0 ? 1u << byte : 0u;
+    listed.places[1] += load % 2 == 0 ? 0u : 1u << byte;
     const token_id id = first + load * warp_lanes * 4 + bit % 4;
     list[place] = row.logits[id];
     ids[place] = id;
