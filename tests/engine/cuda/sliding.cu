@@ -1,0 +1,5 @@
+#include <tenon/cuda.cuh>
+
+#include "engine/cuda/sliding.hpp"
+
+TENON_INSTANTIATE(tenon::test::cuda_windowed_engine);
