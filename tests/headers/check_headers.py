@@ -29,13 +29,19 @@ def read(folder, header):
         return file.read()
 
 
-def find_headers(folder, with_cuda):
+def find_headers(folder, cuda):
     found = []
     for path, _, files in os.walk(folder):
-        if "/backend/cuda" in path and not with_cuda:
+        if "/backend/cuda" in path and not cuda:
             continue
         found += [os.path.relpath(os.path.join(path, f), folder) for f in files if f.endswith(".hpp")]
-    return sorted(found)
+    return sorted(header for header in found if has_library(read(folder, header), cuda))
+
+
+def has_library(text, cuda):
+    """False for a header of a library that not every toolkit has, where this one has not."""
+    library = re.search(r"#include <(cublas\w*\.h)>", text)
+    return library is None or os.path.exists(os.path.join(cuda, library[1]))
 
 
 def system_headers(folder, headers):
