@@ -21,6 +21,7 @@
 #include "tenon/engine/request.hpp"
 #include "tenon/io/gguf.hpp"
 #include "tenon/model/llama.hpp"
+#include "tenon/model/work.hpp"
 #include "tenon/policy/compose.hpp"
 #include "tenon/sample/result.hpp"
 #include "tenon/sample/row.hpp"
@@ -51,6 +52,19 @@ class basic_engine {
   using instrumentation_policy = chosen<slot::instrumentation>;
 
   using params = sampling::params<sampling_policy>;
+
+ private:
+  using cache_manager = typename cache_policy::manager;
+  using cache_view = typename cache::view_of<cache_manager>::type;
+  // Not by cache_view: nvcc 13 spells types by their aliases in the code it leaves to g++, which may not see a private one.
+  using runtime =
+      typename backend_policy::template runtime<model_policy, precision_policy,
+                                                typename cache::view_of<cache_manager>::type, sampling_policy,
+                                                execution_policy, instrumentation_policy>;
+
+ public:
+  /// Whether its backend has a clock of its own, by which steps take what they would take on another machine.
+  static constexpr bool has_virtual_clock = requires(const runtime& computes) { computes.now(); };
 
   /// This engine with one slot replaced.
   template <engine_policy P>
@@ -112,6 +126,19 @@ class basic_engine {
   bool step();
 
   bool idle() const { return scheduler_.idle(); }
+  /// The time by the engine's clock, which all of its times are of: the machine's, or a simulated backend's.
+  measure::clock::time_point now() const {
+    if constexpr (has_virtual_clock) {
+      return runtime_.now();
+    } else {
+      return measure::clock::now();
+    }
+  }
+  /// Lets a simulated backend's time pass, up to a moment; a moment that has passed changes nothing. Steps let time pass by
+  /// themselves: this is for gaps between requests.
+  void advance_to(measure::clock::time_point moment) requires(has_virtual_clock) {
+    if constexpr (has_virtual_clock) runtime_.advance_to(moment);  // for clang 14, as above
+  }
   /// When step() next has something to run: later than now only while batching::dynamic gathers. Nothing, when idle.
   std::optional<measure::clock::time_point> wake_at(measure::clock::time_point now) {
     return scheduler_.wake_at(now);
@@ -120,9 +147,11 @@ class basic_engine {
   std::size_t running() const { return scheduler_.running(); }
   std::size_t waiting() const { return scheduler_.waiting(); }
   /// Seconds that the oldest of those that wait has waited.
-  double oldest_wait() const { return scheduler_.oldest_wait(measure::clock::now()); }
+  double oldest_wait() const { return scheduler_.oldest_wait(now()); }
   /// What the scheduler has done so far: steps, preemptions, prefix hits.
   const schedule::counters& counters() const { return scheduler_.counters(); }
+  /// What its steps have computed and read so far; score() is not counted.
+  const model::step_counts& work() const { return work_; }
   /// The share of the cache's blocks that is in use, from 0 to 1.
   double cache_usage() const requires(cache::counts_blocks<typename cache_policy::manager>) {
     if constexpr (cache::counts_blocks<typename cache_policy::manager>) {
@@ -154,13 +183,6 @@ class basic_engine {
   void score(std::span<const token_id> tokens, const score_callback& each);
 
  private:
-  using cache_manager = typename cache_policy::manager;
-  using cache_view = typename cache::view_of<cache_manager>::type;
-  // Not by cache_view: nvcc 13 spells types by their aliases in the code it leaves to g++, which may not see a private one.
-  using runtime =
-      typename backend_policy::template runtime<model_policy, precision_policy,
-                                                typename cache::view_of<cache_manager>::type, sampling_policy,
-                                                execution_policy, instrumentation_policy>;
   using active = active_request<params>;
   using scheduler = schedule::scheduler<batching_policy, cache_manager>;
 
@@ -203,6 +225,7 @@ class basic_engine {
   std::unordered_map<request_id, std::unique_ptr<active>> requests_;
   std::unordered_map<request_id, request_result> results_;
   request_id last_id_ = 0;
+  model::step_counts work_;
   // Of the step that runs.
   std::vector<cache_view> views_;
   std::vector<active*> sampled_;

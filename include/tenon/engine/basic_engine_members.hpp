@@ -86,14 +86,14 @@ template <class... Ps>
 
 template <class... Ps>
 request_id basic_engine<Ps...>::submit(std::string_view prompt, params request, request_callbacks callbacks) {
-  const auto arrival = measure::clock::now();
+  const auto arrival = now();
   return add(prompt_tokens(prompt), std::move(request), std::move(callbacks), arrival);
 }
 
 template <class... Ps>
 request_id basic_engine<Ps...>::submit(std::span<const token_id> prompt, params request,
                                        request_callbacks callbacks) {
-  return add({prompt.begin(), prompt.end()}, std::move(request), std::move(callbacks), measure::clock::now());
+  return add({prompt.begin(), prompt.end()}, std::move(request), std::move(callbacks), now());
 }
 
 template <class... Ps>
@@ -145,7 +145,7 @@ template <class... Ps>
   try {
     for (std::unique_ptr<active>& each : made) {
       each->sequence.id = ++last_id_;
-      each->times.queued = measure::clock::now();
+      each->times.queued = now();
       active& placed = *requests_.emplace(last_id_, std::move(each)).first->second;
       scheduler_.submit(placed.sequence, placed.times.queued);
     }
@@ -207,7 +207,7 @@ generation<basic_engine<Ps...>> basic_engine<Ps...>::generate_from(Prompt prompt
 template <class... Ps>
 bool basic_engine<Ps...>::step() {
   if (scheduler_.idle()) return false;
-  const step_plan& plan = scheduler_.plan(measure::clock::now());
+  const step_plan& plan = scheduler_.plan(now());
   for (const schedule::dropped_sequence& dropped : scheduler_.dropped()) drop(dropped);
   if constexpr (cache::copies_blocks<cache_manager>) {
     const auto copies = scheduler_.cache().copies();
@@ -227,6 +227,7 @@ void basic_engine<Ps...>::compute(const step_plan& plan) {
   const std::span<sampling::result> choices(choices_.data(), rows_.size());
   runtime_.step(plan, std::span<const cache_view>(views_),
                 std::span<const sampling::row<sampling_policy>>(rows_), choices);
+  work_.template add<cache_view>(plan);
   scheduler_.commit();
   in_callbacks_ = true;  // which may cancel requests that this loop has yet to come to
   for (std::size_t i = 0; i < sampled_.size(); ++i) deliver(*sampled_[i], choices[i]);
@@ -267,7 +268,7 @@ void basic_engine<Ps...>::deliver(active& request, const sampling::result& choic
     return;
   }
   if (request.times.tokens == 0) request.times.scheduled = request.sequence.scheduled;
-  request.times.deliver(measure::clock::now());
+  request.times.deliver(now());
   request.accept(choice.token, tokenizer_);
   if (request.finish != finish_reason::none) ended_.push_back(&request);
   if (request.callbacks.on_piece) request.callbacks.on_piece(request.current_piece());
