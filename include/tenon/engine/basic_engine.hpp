@@ -91,8 +91,26 @@ class basic_engine {
   /// The same from memory, which is not needed afterwards.
   static basic_engine load(std::span<const std::byte> bytes, const engine_options& options = {});
 
+  // Templates, so that an engine of many formats can be instantiated whole.
+
+  /// On a simulated backend: an engine for a model that is only a shape, with all matrices in the one format of its
+  /// precision. Its tokenizer has a token for each byte (text::byte_tokenizer). Throws tenon::error where the device is
+  /// too small, or the engine's fixed shape is another.
+  template <class Simulated = runtime>
+  [[gnu::cold]] static basic_engine simulate(const model::shape& shape,
+                                             const engine_options& options = {}) requires(has_virtual_clock) {
+    return basic_engine(Simulated::weights_of(shape), shape, options);
+  }
+
   /// The memory that an engine of this type needs for a file, without loading it. Throws load_error.
   static memory_plan plan(const io::gguf_file& file, const engine_options& options = {});
+  /// The same for a shape.
+  template <class Simulated = runtime>
+  [[gnu::cold]] static memory_plan plan(const model::shape& shape,
+                                        const engine_options& options = {}) requires(has_virtual_clock) {
+    return Simulated::plan(Simulated::weights_of(shape), shape,
+                           capacity_for<batching_policy, cache_manager>(shape, options));
+  }
 
   basic_engine(basic_engine&&) noexcept;
   basic_engine& operator=(basic_engine&&) noexcept;
@@ -194,7 +212,13 @@ class basic_engine {
       parallelism_policy::name + "; instrumentation " + instrumentation_policy::name;
 
   basic_engine(const io::gguf_file& file, const engine_options& options);
+  template <class SimulatedWeights>
+  basic_engine(SimulatedWeights weights, const model::shape& shape, const engine_options& options);
+  /// All but the weights.
+  basic_engine(model::description description, text::tokenizer tokenizer, const engine_options& options);
   static model::description describe(const io::gguf_file& file);
+  /// Empty for a shape that the engine's type can run.
+  static std::string shape_fault(const model::shape& shape);
 
   template <class Prompt>
   generation<basic_engine> generate_from(Prompt prompt, params request);

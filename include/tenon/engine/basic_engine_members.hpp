@@ -9,6 +9,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/engine/basic_engine.hpp"
+#include "tenon/text/byte_vocabulary.hpp"
 
 namespace tenon {
 
@@ -41,14 +42,26 @@ template <class... Ps>
 }
 
 template <class... Ps>
-[[gnu::cold]] basic_engine<Ps...>::basic_engine(const io::gguf_file& file, const engine_options& options)
-    : description_(describe(file)),
-      tokenizer_(text::tokenizer::from_gguf(file)),
+[[gnu::cold]] basic_engine<Ps...>::basic_engine(model::description description, text::tokenizer tokenizer,
+                                                const engine_options& options)
+    : description_(description),
+      tokenizer_(std::move(tokenizer)),
       size_(capacity_for<batching_policy, cache_manager>(description_.shape, options)),
+      limits_{size_.context, tokenizer_.size(), longest_token(tokenizer_)},
       scheduler_(
           {size_.max_batch, size_.step.max_tokens, options.max_queue != 0 ? options.max_queue : SIZE_MAX},
           cache_manager(size_.cache)),
       runtime_(options) {
+  views_.reserve(size_.max_batch);
+  sampled_.reserve(size_.max_batch);
+  rows_.reserve(size_.max_batch);
+  choices_.resize(size_.max_batch);
+  ended_.reserve(size_.max_batch);
+}
+
+template <class... Ps>
+[[gnu::cold]] basic_engine<Ps...>::basic_engine(const io::gguf_file& file, const engine_options& options)
+    : basic_engine(describe(file), text::tokenizer::from_gguf(file), options) {
   if (tokenizer_.size() > description_.shape.vocabulary) {
     throw file.fault(0, concat("there are ", tokenizer_.size(), " tokens, but the embedding matrix has ",
                                description_.shape.vocabulary, " rows; convert the model again"));
@@ -58,13 +71,22 @@ template <class... Ps>
   } catch (const load_error& fault) {  // a model without one can still complete text
     chat_fault_ = fault;
   }
-  limits_ = {size_.context, tokenizer_.size(), longest_token(tokenizer_)};
-  runtime_.load(file, description_, size_.step, tokenizer_.size(), options.progress);
-  views_.reserve(size_.max_batch);
-  sampled_.reserve(size_.max_batch);
-  rows_.reserve(size_.max_batch);
-  choices_.resize(size_.max_batch);
-  ended_.reserve(size_.max_batch);
+  if constexpr (has_virtual_clock) {
+    runtime_.load(runtime::weights_of(file, description_.shape), description_.shape, size_, tokenizer_);
+  } else {
+    runtime_.load(file, description_, size_.step, tokenizer_.size(), options.progress);
+  }
+}
+
+template <class... Ps>
+template <class SimulatedWeights>
+[[gnu::cold]] basic_engine<Ps...>::basic_engine(SimulatedWeights weights, const model::shape& shape,
+                                                const engine_options& options)
+    : basic_engine(model::description{shape, {}}, text::byte_tokenizer(shape.vocabulary), options) {
+  const std::string fault = shape_fault(shape);
+  if (!fault.empty()) throw error(fault);
+  chat_fault_ = load_error("<shape>", 0, "a model that is only a shape has no chat template; use plain text");
+  runtime_.load(std::move(weights), shape, size_, tokenizer_);
 }
 
 template <class... Ps>
@@ -72,14 +94,21 @@ template <class... Ps>
   std::size_t window = 0;
   if constexpr (cache::windowed_view<cache_view>) window = cache_view::window;
   model::description read = model::describe_llama(file, window);
+  const std::string fault = shape_fault(read.shape);
+  if (!fault.empty()) throw file.fault(0, fault);
+  return read;
+}
+
+template <class... Ps>
+[[gnu::cold]] std::string basic_engine<Ps...>::shape_fault(const model::shape& shape) {
   if constexpr (model_policy::has_fixed_shape) {
-    const std::string difference = model::difference(read.shape, model_policy::shape);
+    const std::string difference = model::difference(shape, model_policy::shape);
     if (!difference.empty()) {
-      throw file.fault(0, concat("the model does not have the engine's fixed shape: ", difference,
-                                 "; build an engine for this file, or one without fixed_shape"));
+      return concat("the model does not have the engine's fixed shape: ", difference,
+                    "; build an engine for this file, or one without fixed_shape");
     }
   }
-  return read;
+  return {};
 }
 
 // -- requests --
@@ -311,6 +340,10 @@ void basic_engine<Ps...>::score(std::span<const token_id> tokens, const score_ca
   limits_.check_prompt(tokens);
   cache_manager& cache = scheduler_.cache();
   if (!cache.reserve(0, tokens.size())) throw request_error("the cache has no room for the tokens to score");
+  const struct releasing {
+    cache_manager& cache;
+    ~releasing() { cache.release(0); }
+  } at_the_end{cache};
   const std::size_t rows = size_.max_batch;
   for (std::size_t first = 0; first < tokens.size(); first += rows) {
     const std::size_t count = (std::min)(rows, tokens.size() - first);
@@ -323,7 +356,6 @@ void basic_engine<Ps...>::score(std::span<const token_id> tokens, const score_ca
     for (std::size_t i = 0; i < count; ++i)
       each(first + i, logits.subspan(i * description_.shape.vocabulary, tokenizer_.size()));
   }
-  cache.release(0);
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/backend/host/runtime.hpp"
+#include "tenon/backend/simulated/policy.hpp"  // IWYU pragma: export
 #include "tenon/core/fixed_string.hpp"
 #include "tenon/policy/defaults.hpp"
 #include "tenon/policy/slot.hpp"
