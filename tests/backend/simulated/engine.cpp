@@ -157,6 +157,20 @@ BOOST_AUTO_TEST_CASE(graphs_save_launches) {
   BOOST_TEST(saved == (6 * 32 + 6) * (d.eager_launch - d.graph_launch), boost::test_tools::tolerance(1e-4));
 }
 
+BOOST_AUTO_TEST_CASE(guessing_ahead_divides_the_time_of_a_longer_step) {
+  using guess = device::speculative<3, 60, 10>;
+  static_assert(guess::tokens_per_step > 2.17 && guess::tokens_per_step < 2.18);  // 1 + 0.6 + 0.36 + 0.216
+  using guessing_engine =
+      paged_engine::with<backend::simulated<device::a100_80gb, device::host_gap<100>, guess>>;
+  auto plain = paged_engine::simulate(llama_7b);
+  auto guessing = guessing_engine::simulate(llama_7b);
+  const double before = run(plain, {10}, 50)[0].times.tpot(), after = run(guessing, {10}, 50)[0].times.tpot();
+  BOOST_TEST(after > before / guess::tokens_per_step);
+  BOOST_TEST(after <
+             1.35 * before / guess::tokens_per_step);  // three drafts at a tenth each, and the check's rows
+  BOOST_TEST(guessing_engine::description().find("3 guesses, 60% right") != std::string_view::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_model_that_is_too_large_says_so_and_fits_on_several) {
   BOOST_TEST(
       refusal<paged_engine>(llama_70b, {}) ==

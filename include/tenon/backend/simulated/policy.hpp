@@ -5,6 +5,7 @@
 
 #include "tenon/backend/simulated/device.hpp"
 #include "tenon/backend/simulated/runtime.hpp"
+#include "tenon/backend/simulated/speculation.hpp"
 #include "tenon/core/fixed_string.hpp"
 #include "tenon/policy/defaults.hpp"
 #include "tenon/policy/slot.hpp"
@@ -26,11 +27,12 @@ namespace tenon::backend {
 /// No weights and no arithmetic: a step takes the time that the device would take (step_time.hpp), by a clock of its own. The
 /// scheduler, the cache manager and everything above are those of every engine. An engine is made for a shape
 /// (`engine::simulate`) or for a file, of which only the head is read. Deterministic.
-template <device::policy Device, class HostGap = device::host_gap<100>>
+template <device::policy Device, class HostGap = device::host_gap<100>,
+          class Speculation = device::no_speculation>
 struct simulated {
   using slot = tenon::slot::backend;
-  static constexpr auto name =
-      "simulated (" + Device::name + ", host " + decimal<HostGap::microseconds>() + " us)";
+  static constexpr auto name = "simulated (" + Device::name + ", host " + decimal<HostGap::microseconds>() +
+                               " us" + Speculation::name + ")";
   using device_type = Device;
   using default_execution = execution::graph;
   static constexpr bool has_graphs = true;
@@ -38,7 +40,7 @@ struct simulated {
   static constexpr bool reads_cache_of = true;
 
   template <class Model, class Precision, class View, class Sampling, class Execution, class Instrumentation>
-  using runtime = tenon::simulated::runtime<Device, HostGap, Precision, View, Execution>;
+  using runtime = tenon::simulated::runtime<Device, HostGap, Speculation, Precision, View, Execution>;
 };
 
 }  // namespace tenon::backend

@@ -43,8 +43,8 @@ using first_format = typename first_of<Formats>::type;
 }  // namespace detail
 
 /// One model on one device, or on several that share each layer.
-template <device::policy Device, class HostGap, precision::policy Precision, cache::layout_view View,
-          class Execution>
+template <device::policy Device, class HostGap, class Speculation, precision::policy Precision,
+          cache::layout_view View, class Execution>
 class runtime {
   using key = typename Precision::key;
   using value = typename Precision::value;
@@ -79,8 +79,9 @@ class runtime {
         plan(weights, shape, size).shortage(static_cast<std::size_t>(device_.memory * device_.ranks));
     if (!shortage.empty()) throw error(concat(Device::name.view(), ": ", shortage));
     kv_token_ = shape.kv_bytes_per_token<key, value>();
-    time_.emplace(device_, shape, std::move(weights), static_cast<double>(kv_token_), size.step.max_tokens,
-                  size.step.max_batch);
+    constexpr std::size_t rows = Speculation::guesses + 1;
+    time_.emplace(device_, shape, std::move(weights), static_cast<double>(kv_token_),
+                  (std::max)(size.step.max_tokens, rows * size.max_batch), rows * size.max_batch);
     for (std::size_t id = 0; id < tokenizer.size() && words_.size() < most_words; ++id) {
       const auto token = static_cast<token_id>(id);
       if (is_letter(tokenizer, token)) words_.push_back(token);
@@ -99,14 +100,13 @@ class runtime {
     }
   }
 
-  /// A step in which all decode is one graph, where the engine has them.
   template <class Sampling>
   void step(const step_plan& plan, std::span<const View>, std::span<const sampling::row<Sampling>> rows,
             std::span<sampling::result> choices) {
     model::step_counts step;
     step.template add<View>(plan);
-    const bool decodes = step.tokens == step.sampled;
-    clock_.pass(time_->seconds(step, Execution::replays_graphs && decodes) + HostGap::seconds);
+    clock_.pass(step.tokens == step.sampled ? decoding(step)
+                                            : time_->seconds(step, false) + HostGap::seconds);
     for (std::size_t i = 0; i < rows.size(); ++i) choices[i].token = word(rows[i].seed + rows[i].token_index);
   }
 
@@ -140,6 +140,23 @@ class runtime {
     if (tokenizer.is_control(token)) return false;
     const std::string_view bytes = tokenizer.bytes(token);
     return bytes.size() == 1 && bytes[0] > ' ' && bytes[0] < 0x7f;
+  }
+
+  /// A step in which all sequences decode: one graph, where the engine has them, and all guess.
+  double decoding(model::step_counts step) {
+    const double plain = time_->seconds(step, Execution::replays_graphs);
+    if constexpr (Speculation::guesses == 0) {
+      return plain + HostGap::seconds;
+    } else {
+      constexpr std::size_t rows =
+          Speculation::guesses + 1;  // of each sequence; its cache is still read once
+      step.attended *= rows;
+      step.tokens *= rows;
+      step.sampled *= rows;
+      const double drafts = Speculation::guesses * Speculation::draft_cost * plain;
+      return (drafts + time_->seconds(step, Execution::replays_graphs) + HostGap::seconds) /
+             Speculation::tokens_per_step;
+    }
   }
 
   /// Any token, but the same for the same request and place.
