@@ -71,7 +71,7 @@ inline simulated_engine simulate_this_machine(const std::string& model) {
 /// The value of a field, from 1/64 to 64 times what it is, with which the simulation gives this figure: more makes it less.
 inline void fit(double& field, const std::string& model, const point& p, double figure) {
   double low = field / 64, high = field * 64;
-  for (int step = 0; step < 40; ++step) {
+  for (int step = 0; step < 22; ++step) {
     field = std::sqrt(low * high);
     simulated_engine engine = simulate_this_machine(model);
     (figure_of(engine, p) > figure ? low : high) = field;
@@ -84,7 +84,7 @@ inline void calibrate(const std::string& model, host_engine& host, int runs) {
   tenon::device::description& d = this_machine::found();
   double figures[3];
   for (std::size_t i = 0; i < 3; ++i) figures[i] = figure_of(host, calibration_points[i], runs);
-  for (int round = 0; round < 3; ++round) {  // each figure depends on the other fields a little
+  for (int round = 0; round < 2; ++round) {  // each figure depends on the other fields a little
     fit(d.bandwidth, model, calibration_points[0], figures[0]);
     fit(d.product_efficiency, model, calibration_points[1], figures[1]);
     fit(d.attention_efficiency, model, calibration_points[2], figures[2]);
