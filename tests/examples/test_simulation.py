@@ -45,6 +45,15 @@ class CaseStudy(Simulation):
         self.assertIn(b"--burstiness", done.stdout)
 
 
+class Example(ProgramTest):
+    def test_more_users_wait_longer_and_get_more_tokens_together(self):
+        lines = self.succeeds("simulate").stdout.decode().splitlines()
+        rows = [[float(cell) for cell in line.split()] for line in lines[1:]]
+        self.assertEqual([row[0] for row in rows], [1, 4, 16, 64])
+        for column in (1, 2, 3):
+            self.assertEqual([row[column] for row in rows], sorted(row[column] for row in rows))
+
+
 class Errors(Simulation):
     def test_published_figures_need_no_model(self):
         errors, text = self.answers(ERROR)
