@@ -1,6 +1,7 @@
 // tenon-case-study: a textbook's 7B model on an A100, first in a static and then in a continuous batch, replayed on
 // backend::simulated: whether its figures fit together, where a good engine lands, and what further policies add.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <span>
@@ -111,6 +112,7 @@ int main(int count, char** arguments) {
   CLI::App app("A textbook's static and continuous batches on a simulated A100.", "tenon-case-study");
   std::string json;
   settings s;
+  bool speed = false;
   std::vector<double> rates = {1, 2};
   const auto number = CLI::Range(1e-3, 1e3);
   app.add_option("--json", json, "file for all figures");
@@ -127,7 +129,16 @@ int main(int count, char** arguments) {
   app.add_option("--seed", s.seed, "of arrivals and lengths")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag("--speed", speed, "say at last how many requests were simulated in how long");
   constexpr int bad_usage = 2;
-  return run_program(
-      app, count, arguments, [&] { study(json, rates, s); }, bad_usage);
+  const auto body = [&] {
+    const auto begin = tenon::measure::clock::now();
+    study(json, rates, s);
+    if (!speed) return;
+    const double seconds = tenon::measure::seconds(begin, tenon::measure::clock::now());
+    std::cout << "\n"
+              << simulated_requests() << " requests simulated in " << decimal(seconds)
+              << " s: " << std::llround(static_cast<double>(simulated_requests()) / seconds) << " a second\n";
+  };
+  return run_program(app, count, arguments, body, bad_usage);
 }

@@ -44,10 +44,17 @@ inline std::vector<serve::planned_request> uneven_requests(double rate, const se
   return requests;
 }
 
+/// Requests of all rows that this program has made.
+inline std::size_t& simulated_requests() {
+  static std::size_t count = 0;
+  return count;
+}
+
 /// A row: the fields of `vllm bench serve`, and of fairness.
 inline ordered_json row_of(const candidate& c, std::span<const serve::planned_request> requests,
                            std::size_t users) {
   const outcome made = c.run(requests, users);
+  simulated_requests() += requests.size();
   ordered_json row = {{"label", c.name}, {"description", c.description}};
   row.update(serve::metrics_json(made.requests, limits));
   row.update(serve::work_json(made.work));

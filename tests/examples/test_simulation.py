@@ -24,7 +24,7 @@ class Simulation(ProgramTest):
 
 class CaseStudy(Simulation):
     def test_it_prints_the_rows_that_it_writes_and_they_are_the_same_each_time(self):
-        study, text = self.answers(STUDY, "--requests", 200, "--rate", "1.5,3")
+        study, text = self.answers(STUDY, "--requests", 60, "--rate", "1.5,3")
         self.assertEqual([(r["batch"], r["tpot_ms"]) for r in study["reported"]], [(8, 45), (16, 38)])
         self.assertEqual([load["rate"] for load in study["loads"]], [1.5, 3])
         rows = [study["reconciliation"], study["full_batches"], *(load["rows"] for load in study["loads"]),
@@ -34,9 +34,13 @@ class CaseStudy(Simulation):
         for block, listed in zip(blocks, rows):
             for line, row in zip(block.strip("\n").splitlines()[1:], listed):
                 self.assertTrue(line.startswith(row["label"]), line)
-        self.assertEqual(self.answers(STUDY, "--requests", 200, "--rate", "1.5,3"), (study, text))
-        self.assertNotEqual(self.answers(STUDY, "--requests", 200, "--rate", 1.5, "--seed", 2)[0]["loads"][0],
+        self.assertEqual(self.answers(STUDY, "--requests", 60, "--rate", "1.5,3"), (study, text))
+        self.assertNotEqual(self.answers(STUDY, "--requests", 60, "--rate", 1.5, "--seed", 2)[0]["loads"][0],
                             study["loads"][0])
+
+    def test_the_speed_is_said_when_asked_for(self):
+        _, text = self.answers(STUDY, "--requests", 20, "--rate", 1, "--speed")
+        self.assertRegex(text.splitlines()[-1], r"^\d+ requests simulated in [\d.]+ s: \d+ a second$")
 
     def test_bad_arguments_are_refused(self):
         self.fails(STUDY, "--rate", "0", saying="--request-rate", code=2)

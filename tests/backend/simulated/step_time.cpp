@@ -96,6 +96,16 @@ BOOST_AUTO_TEST_CASE(two_devices_take_more_than_half_of_the_time_and_less_than_a
   }
 }
 
+BOOST_AUTO_TEST_CASE(without_nvlink_long_prompts_gain_little) {
+  using two = device::tensor_parallel<device::a100_80gb, 2>;
+  using apart = device::tensor_parallel<device::over_pcie<device::a100_80gb>, 2>;
+  static_assert(apart::name.view() == "2 x A100-80GB (PCIe)");
+  const double slower = time_on(apart::describe()).seconds(prefill(1024), false) -
+                        time_on(two::describe()).seconds(prefill(1024), false);
+  const double sums = 2 * 32 * 1024 * 4096 * 2.0;  // bytes: two a layer
+  BOOST_TEST(slower == sums * (1 / 20e9 - 1 / 160e9) + 64 * 5e-6, boost::test_tools::tolerance(1e-6));
+}
+
 BOOST_AUTO_TEST_CASE(rows_without_a_sample_skip_the_output_matrix) {
   simulated::step_time time = time_on(device::a100_80gb::describe());
   model::step_counts chunk = prefill(512);

@@ -113,6 +113,18 @@ struct rtx_4090 {
   }
 };
 
+/// The same card without NVLink, on PCIe 4: sums pass through the host's memory. Assumed, not fitted.
+template <policy Device>
+struct over_pcie {
+  static constexpr auto name = Device::name + " (PCIe)";
+  static constexpr description describe() {
+    description made = Device::describe();
+    made.link_latency = 30e-6;
+    made.link_bandwidth = 20e9;
+    return made;
+  }
+};
+
 /// Devices of one kind that share every layer: heads and columns are split, and two sums a layer are exchanged (Shoeybi et
 /// al., "Megatron-LM", 2019).
 template <policy Device, int Ranks>
