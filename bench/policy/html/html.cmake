@@ -1,0 +1,76 @@
+# tenon_policy_html(target): a library with write_html() of html.hpp, and the page of page/ in it. Needs nlohmann_json.
+set(TENON_POLICY_HTML_FOLDER ${CMAKE_CURRENT_LIST_DIR})
+
+# The page: report.html with the style and the scripts at their places. The order of the scripts is that of use.
+set(TENON_POLICY_PAGE_SCRIPTS format data scale dom look plot tradeoff roofline distribution timeline table page)
+
+# tenon_read_page_part(path variable): the file's text, which is ASCII as string(SUBSTRING) counts bytes. Changes make CMake
+# run again.
+function(tenon_read_page_part path variable)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  if(text MATCHES "[^\t\n -~]" OR text MATCHES "\\)page\"")
+    message(FATAL_ERROR "${path}: has something beyond ASCII, or )page\" in it; write it as an escape")
+  endif()
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+
+# tenon_literals(text variable): C++ string literals that are the text together. None is above the 64 KiB that a compiler has
+# to take (C++20, [implimits]).
+function(tenon_literals text variable)
+  set(most 60000)
+  set(literals "")
+  string(LENGTH "${text}" left)
+  set(at 0)
+  while(at LESS left)
+    string(SUBSTRING "${text}" ${at} ${most} part)
+    string(APPEND literals "    R\"page(${part})page\",\n")
+    math(EXPR at "${at} + ${most}")
+  endwhile()
+  set(${variable} "${literals}" PARENT_SCOPE)
+endfunction()
+
+# tenon_write_page_source(source): the page as the C++ file that report_page.hpp announces.
+function(tenon_write_page_source source)
+  set(folder ${TENON_POLICY_HTML_FOLDER}/page)
+  tenon_read_page_part(${folder}/report.html page)
+  tenon_read_page_part(${folder}/style.css style)
+  set(script "")
+  foreach(name IN LISTS TENON_POLICY_PAGE_SCRIPTS)
+    tenon_read_page_part(${folder}/${name}.js text)
+    string(APPEND script "${text}")
+  endforeach()
+  string(REPLACE "@STYLE@\n" "${style}" page "${page}")
+  string(REPLACE "@SCRIPT@\n" "${script}" page "${page}")
+  string(FIND "${page}" "@REPORT@" middle)
+  string(SUBSTRING "${page}" 0 ${middle} before)
+  string(LENGTH "@REPORT@" length)
+  math(EXPR middle "${middle} + ${length}")
+  string(SUBSTRING "${page}" ${middle} -1 after)
+  tenon_literals("${before}" before)
+  tenon_literals("${after}" after)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
+// Written by html.cmake.
+#include "policy/html/report_page.hpp"
+
+namespace policy_bench::report_page {
+namespace {
+constexpr std::string_view before_parts[] = {
+@before@};
+constexpr std::string_view after_parts[] = {
+@after@};
+}  // namespace
+
+const std::span<const std::string_view> before_report = before_parts, after_report = after_parts;
+}  // namespace policy_bench::report_page
+]])
+endfunction()
+
+function(tenon_policy_html target)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_page.cpp)
+  tenon_write_page_source(${source})
+  add_library(${target} STATIC ${TENON_POLICY_HTML_FOLDER}/write_html.cpp ${source})
+  target_include_directories(${target} PUBLIC ${TENON_POLICY_HTML_FOLDER}/../..)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC nlohmann_json::nlohmann_json)
+endfunction()
