@@ -11,25 +11,25 @@ const SHAPES = {
 };
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "14 4"];
 
-/** A look by two numbers: a colour by the one, a shape and a dash by the other. */
-function lookOf(first, second) {
+/** A look: a colour by one number, a shape and a dash by another. */
+function lookOf(first, second, hollow) {
   const shapes = Object.keys(SHAPES);
   return {colour: COLOURS[first % COLOURS.length], shape: shapes[second % shapes.length], dash: DASHES[second % DASHES.length],
-          hollow: Math.floor(first / COLOURS.length) % 2 === 1};
+          hollow};
 }
 
 /** The look of each cell, by its index. Coloured by cell, each has its own look (up to 70 of them); by an axis, its
- *  choice there decides the colour and its choice on the next axis with several the shape. */
+ *  choice there decides the colour, on the next axis with several the shape, on the one after it whether it is filled. */
 function looksOf(cells, axes, colourBy) {
   const looks = new Map();
   if (colourBy === "cell") {
-    cells.forEach((cell, i) => looks.set(cell.index, lookOf(i, Math.floor(i / COLOURS.length))));
+    cells.forEach((cell, i) => looks.set(cell.index, lookOf(i, i % 5, i >= 35)));
     return looks;
   }
   const others = axes.map((_, i) => (colourBy + 1 + i) % axes.length);
-  const shapeBy = others.find((axis) => axis !== colourBy && axes[axis].choices.length > 1);
+  const [shapeBy, fillBy] = others.filter((axis) => axis !== colourBy && axes[axis].choices.length > 1);
   const choiceOn = (cell, axis) => (axis === undefined ? 0 : Math.max(0, axes[axis].choices.indexOf(cell.choices[axis])));
-  for (const cell of cells) looks.set(cell.index, lookOf(choiceOn(cell, colourBy), choiceOn(cell, shapeBy)));
+  for (const cell of cells) looks.set(cell.index, lookOf(choiceOn(cell, colourBy), choiceOn(cell, shapeBy), choiceOn(cell, fillBy) % 2 === 1));
   return looks;
 }
 
@@ -41,7 +41,13 @@ function symbol(look, x, y, radius, attributes = {}) {
   });
 }
 
-/** The symbol on its own, for the table and the legend. */
+/** The symbol on its own, for the table. */
 function swatch(look) {
   return svg("svg", {class: "swatch", width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true"}, symbol(look, 0, 0, 4.5));
+}
+
+/** The symbol on its line, for the legend. */
+function lineSwatch(look) {
+  return svg("svg", {class: "swatch", width: 36, height: 16, viewBox: "-18 -8 36 16", "aria-hidden": "true"},
+    svg("path", {d: "M-18,0H18", stroke: look.colour, "stroke-width": 1.75, "stroke-dasharray": look.dash}), symbol(look, 0, 0, 4.5));
 }

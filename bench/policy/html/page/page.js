@@ -75,7 +75,7 @@ function headline() {
   return html("header", {},
     html("h1", {}, "Policy bench"),
     html("dl", {class: "facts"},
-      report.model && fact("model", report.model), machineFacts(report.machine, report.limits), report.date && fact("date", report.date),
+      report.model && fact("model", report.model), machineFacts(report.machine, report.limits), report.date && fact("date", report.date.replace("T", " ").replace("Z", " UTC")),
       fact("cells", String(cells)), report.rounds !== undefined && fact("rounds", String(report.rounds)), report.seed !== undefined && fact("seed", String(report.seed))),
     busyWarning(report.machine));
 }
@@ -109,7 +109,7 @@ function legend(view) {
   const entry = (cell) => html("li", {},
     html("button", {type: "button", "data-key": `legend:${cell.index}`, "data-legend": cell.index, "aria-pressed": String(!state.hidden.has(cell.index)),
                     onclick: () => toggle(state.hidden, cell.index)},
-      swatch(view.looks.get(cell.index)), html("span", {class: "number"}, `#${cell.index}`), cell.name));
+      lineSwatch(view.looks.get(cell.index)), html("span", {class: "number"}, `#${cell.index}`), cell.name));
   return html("ul", {class: "legend", "aria-label": "Cells that are shown"}, view.filtered.map(entry));
 }
 

@@ -19,12 +19,12 @@ function cellName(cell, {looks, workload}) {
 }
 
 function axisColumn(axis, i) {
-  return {key: `axis-${i}`, title: axis.slot, text: true, several: axis.choices.length > 1, value: (cell) => cell.choices[i], show: (cell) => cell.choices[i]};
+  return {key: `axis-${i}`, title: axis.slot, text: true, wraps: true, several: axis.choices.length > 1, value: (cell) => cell.choices[i], show: (cell) => cell.choices[i]};
 }
 
 function metricColumn(metric, view) {
   return {
-    key: metric.name, title: metric.label, note: LATENCIES[metric.kind] || metric.kind === "throughput" ? UNITS[metric.unit].axis : "", sign: metric.sign,
+    key: metric.name, title: metric.label, note: UNITS[metric.unit].axis, sign: metric.sign,
     value: (cell) => cell.figures[metric.name]?.median,
     show: (cell) => figureCell(cell.figures[metric.name], metric, cell === view.workload.baseline),
   };
@@ -34,7 +34,7 @@ function metricColumn(metric, view) {
 function figureCell(figure, metric, isBaseline) {
   if (!figure) return "\u2013";
   const interval = intervalText(figure, metric.unit);
-  const value = html("span", interval ? {title: `95 % interval: ${interval}`} : {}, tickText(figure.median, metric.unit));
+  const value = html("span", interval ? {"data-tip": `95 % interval: ${interval}`} : {}, tickText(figure.median, metric.unit));
   if (isBaseline || !Number.isFinite(figure.ratio)) return value;
   const verdict = ratioVerdict(figure, metric.sign);
   return [value, html("small", {class: verdict.class}, `${verdict.arrow}${ratioText(figure)}`)];
@@ -101,7 +101,7 @@ function tableOf(view, change) {
   const column = columns.find(({key}) => key === view.sort.key) ?? columns[0];
   const best = new Map(columns.map((c) => [c.key, bestValue(view.cells, c)]));
   const row = (cell) => html("tr", {"data-cell": cell.index, class: cell === view.workload.baseline ? "baseline" : ""},
-    columns.map((c) => html("td", {"data-column": c.key, class: [c.text && "text", best.get(c.key) !== undefined && c.value(cell) === best.get(c.key) && "best-of"].filter(Boolean).join(" ")}, c.show(cell))));
+    columns.map((c) => html("td", {"data-column": c.key, class: [c.text && "text", c.wraps && "axis", best.get(c.key) !== undefined && c.value(cell) === best.get(c.key) && "best-of"].filter(Boolean).join(" ")}, c.show(cell))));
   return html("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "All cells; scrolls sideways"},
     html("table", {},
       html("thead", {}, html("tr", {}, columns.map((c) => headerCell(c, view.sort, change)))),
