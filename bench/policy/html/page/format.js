@@ -11,27 +11,28 @@ function digits(value) {
   return value.toFixed(Math.min(decimals, 8)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
-/** A value with the largest of these [factor, prefix] that leaves 1 or more before the decimal point. */
-function prefixed(value, prefixes, unit) {
-  const size = Math.abs(value) * (1 + 1e-9);
-  const [factor, prefix] = prefixes.find(([factor]) => size >= factor) ?? prefixes[prefixes.length - 1];
-  return value === 0 ? `0 ${unit}` : `${digits(value / factor)} ${prefix}${unit}`;
+/** A value with the largest of these [factor, prefix] that leaves 1 or more before the decimal point of `size`. */
+function prefixed(value, prefixes, unit, size = value) {
+  const enough = Math.abs(size) * (1 + 1e-9);
+  const [factor, prefix] = prefixes.find(([factor]) => enough >= factor) ?? prefixes[prefixes.length - 1];
+  return size === 0 ? `0 ${unit}` : `${digits(value / factor)} ${prefix}${unit}`;
 }
 
 const LARGE = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const SMALL = [[1, ""], [1e-3, "m"], [1e-6, "\u00b5"], [1e-9, "n"]];
 
-/** How values of a unit are written, and what an axis of them is called. */
+/** How values of a unit are written; with `size`, as values of that size are. An axis has its unit in its title where its
+ *  ticks have none. */
 const UNITS = {
-  seconds: {write: (v) => prefixed(v, SMALL, "s"), axis: ""},
-  bytes: {write: (v) => prefixed(v, LARGE, "B"), axis: ""},
-  bytes_per_second: {write: (v) => prefixed(v, LARGE, "B/s"), axis: ""},
-  flops_per_second: {write: (v) => prefixed(v, LARGE, "FLOP/s"), axis: ""},
-  tokens_per_second: {write: (v) => `${digits(v)} tok/s`, tick: digits, axis: "tok/s"},
-  requests_per_second: {write: (v) => `${digits(v)} req/s`, tick: digits, axis: "req/s"},
+  seconds: {write: (v, size) => prefixed(v, SMALL, "s", size), axis: ""},
+  bytes: {write: (v, size) => prefixed(v, LARGE, "B", size), axis: ""},
+  bytes_per_second: {write: (v, size) => prefixed(v, LARGE, "B/s", size), axis: ""},
+  flops_per_second: {write: (v, size) => prefixed(v, LARGE, "FLOP/s", size), axis: ""},
+  tokens_per_second: {write: (v) => `${digits(v)} tok/s`, tick: (v) => digits(v), axis: "tok/s"},
+  requests_per_second: {write: (v) => `${digits(v)} req/s`, tick: (v) => digits(v), axis: "req/s"},
   share: {write: (v) => `${digits(100 * v)} %`, axis: ""},
-  intensity: {write: (v) => `${digits(v)} FLOP/byte`, tick: digits, axis: "FLOP/byte"},
-  count: {write: digits, axis: ""},
+  intensity: {write: (v) => `${digits(v)} FLOP/byte`, tick: (v) => digits(v), axis: "FLOP/byte"},
+  count: {write: (v) => digits(v), axis: ""},
 };
 
 /** A value in full; a dash for one that is missing. */
@@ -39,9 +40,15 @@ function written(value, unit) {
   return Number.isFinite(value) ? UNITS[unit].write(value) : "\u2013";
 }
 
-/** A value beside an axis that has the unit in its title. */
-function tickText(value, unit) {
+/** A value where the unit is said elsewhere. */
+function shortText(value, unit) {
   return (UNITS[unit].tick ?? UNITS[unit].write)(value);
+}
+
+/** The labels of a scale's ticks: with one prefix for all of them, but each with its own on a logarithmic scale. */
+function tickTexts({ticks, high, logarithmic}, unit) {
+  const write = UNITS[unit].tick ?? UNITS[unit].write;
+  return ticks.map((tick) => write(tick, logarithmic ? tick : high));
 }
 
 /** The title of an axis. */

@@ -4,17 +4,16 @@ const MARGIN = {top: 14, right: 16, bottom: 46};
 const CHARACTER = 7;  // pixels that a tick's label needs beside the axis
 
 /** The space that the labels of a y axis take. */
-function leftMargin(ticks, unit) {
-  const widest = Math.max(0, ...ticks.map((tick) => textWidth(tickText(tick, unit))));
-  return Math.ceil(widest) + 16 + 18;
+function leftMargin(scale, unit) {
+  return Math.ceil(Math.max(0, ...tickTexts(scale, unit).map(textWidth))) + 16 + 18;
 }
 
-/** A plot's frame. `x` and `y` are {scale: (start, end) => scale, label, unit}. Gives {root, x, y, area}: an svg element,
- *  the scales, and a group for marks that are cut off at the frame. */
-function plotFrame({id, width, height, x, y, describe}) {
+/** A plot's frame. `x` and `y` are {scale: (start, end) => scale, label, unit}. `left` is the least space on the left.
+ *  Gives {root, area, x, y, box}: an svg element, a group in it for marks, the scales, and where the marks may be. */
+function plotFrame({id, width, height, x, y, describe, left: least = 0}) {
   const bottom = height - MARGIN.bottom;
   const yScale = y.scale(bottom, MARGIN.top);
-  const left = leftMargin(yScale.ticks, y.unit);
+  const left = Math.max(least, leftMargin(yScale, y.unit));
   const xScale = x.scale(left, width - MARGIN.right);
   const root = svg("svg", {class: "plot", id, width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe});
   root.append(
@@ -26,27 +25,27 @@ function plotFrame({id, width, height, x, y, describe}) {
   return {root, area, x: xScale, y: yScale, box: {left, right: width - MARGIN.right, top: MARGIN.top, bottom}};
 }
 
-function verticalAxis(scale, {label, unit, title = true}, left, right) {
-  const parts = [];
-  for (const tick of scale.ticks) {
+function verticalAxis(scale, {label, unit}, left, right) {
+  const parts = [], texts = tickTexts(scale, unit);
+  for (const [i, tick] of scale.ticks.entries()) {
     const at = scale.place(tick);
     parts.push(svg("path", {class: "grid", d: `M${left},${at}H${right}`}),
-               svg("text", {x: left - 8, y: at + 4, "text-anchor": "end", class: "tick"}, tickText(tick, unit)));
+               svg("text", {x: left - 8, y: at + 4, "text-anchor": "end", class: "tick"}, texts[i]));
   }
   const middle = (scale.start + scale.end) / 2;
-  if (title) parts.push(svg("text", {class: "title", transform: `translate(12,${middle}) rotate(-90)`, "text-anchor": "middle"}, axisTitle(label, unit)));
+  parts.push(svg("text", {class: "title", transform: `translate(12,${middle}) rotate(-90)`, "text-anchor": "middle"}, axisTitle(label, unit)));
   return parts;
 }
 
 function horizontalAxis(scale, {label, unit}, top, bottom) {
-  const parts = [];
+  const parts = [], texts = tickTexts(scale, unit);
   let free = -Infinity;  // to the left of it there are labels already
-  for (const tick of scale.ticks) {
+  for (const [i, tick] of scale.ticks.entries()) {
     const at = scale.place(tick);
-    const half = textWidth(tickText(tick, unit)) / 2;
+    const half = textWidth(texts[i]) / 2;
     parts.push(svg("path", {class: "grid", d: `M${at},${top}V${bottom}`}));
     if (at - half < free + CHARACTER) continue;
-    parts.push(svg("text", {x: at, y: bottom + 18, "text-anchor": "middle", class: "tick"}, tickText(tick, unit)));
+    parts.push(svg("text", {x: at, y: bottom + 18, "text-anchor": "middle", class: "tick"}, texts[i]));
     free = at + half;
   }
   parts.push(svg("text", {class: "title", x: (scale.start + scale.end) / 2, y: bottom + 38, "text-anchor": "middle"}, axisTitle(label, unit)));

@@ -34,7 +34,7 @@ function metricColumn(metric, view) {
 function figureCell(figure, metric, isBaseline) {
   if (!figure) return "\u2013";
   const interval = intervalText(figure, metric.unit);
-  const value = html("span", interval ? {"data-tip": `95 % interval: ${interval}`} : {}, tickText(figure.median, metric.unit));
+  const value = html("span", interval ? {"data-tip": `95 % interval: ${interval}`} : {}, shortText(figure.median, metric.unit));
   if (isBaseline || !Number.isFinite(figure.ratio)) return value;
   const verdict = ratioVerdict(figure, metric.sign);
   return [value, html("small", {class: verdict.class}, `${verdict.arrow}${ratioText(figure)}`)];
@@ -119,7 +119,7 @@ function cellsWithout({impossible, failed}) {
 
 function tableCard(view, change) {
   const more = choiceGroup("Columns", "checkbox", [{value: "all", label: "all metrics", checked: view.allMetrics}], (_, checked) => change({allMetrics: checked}));
-  const ratios = view.workload.baseline && " Below a figure is its ratio to the baseline, with a 95 % interval; an arrow marks one that differs beyond doubt.";
+  const ratios = view.workload.baseline && " Below a figure is its ratio to the baseline, with a 95 % interval; an arrow marks an interval without 1.";
   return card("cells", "Cells", `Click a column to sort by it.${ratios || ""}`, [more],
     html("div", {}, view.cells.length ? tableOf(view, change) : emptyState("No cell is selected."), cellsWithout(view.workload)));
 }

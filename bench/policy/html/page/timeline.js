@@ -1,4 +1,5 @@
-// What a cell's steps were made of over time: the tokens that each computed, and how many requests ran and waited.
+// What a cell's steps were made of over time: how many requests decoded, ran and waited, and how many tokens of prompts
+// were read.
 
 const HEIGHT_OF_PANEL = 210;
 
@@ -40,35 +41,33 @@ function stepOutline(columns, frame, height) {
   return points;
 }
 
-function stepArea(columns, frame, low, high) {
-  const upper = stepOutline(columns, frame, high), lower = stepOutline(columns, frame, low);
-  return `${polyline([...upper, ...lower.reverse()])}Z`;
+function stepArea(columns, frame, part, colour) {
+  const outline = stepOutline(columns, frame, (column) => column[part]);
+  const closed = [[outline[0][0], frame.y.place(0)], ...outline, [outline.at(-1)[0], frame.y.place(0)]];
+  return svg("path", {d: `${polyline(closed)}Z`, fill: `var(--${colour})`, "data-plot": part, "data-points": columns.length});
 }
 
-function panelFrame(id, steps, width, highest, label, describe) {
+function panelFrame(id, steps, width, highest, label) {
   return plotFrame({
-    id, width, height: HEIGHT_OF_PANEL, describe,
+    id, width, height: HEIGHT_OF_PANEL, describe: `${label} over time; arrow keys go from step to step`, left: 64,
     x: {scale: (a, b) => linearScale(steps[0].start, steps.at(-1).end, a, b, Math.max(3, width / 110)), label: "time", unit: "seconds"},
     y: {scale: (a, b) => linearScale(0, Math.max(1, 1.05 * highest), a, b, 4), label, unit: "count"},
   });
 }
 
-/** The tokens of each step: decodes, and prefill tokens upon them. */
-function compositionPanel(steps, width) {
-  const decodes = (step) => step.decodes, all = (step) => step.decodes + step.prefill_tokens;
-  const frame = panelFrame("plot-composition", steps, width, Math.max(...steps.map(all)), "tokens per step", "tokens of each step");
-  frame.area.append(
-    svg("path", {d: stepArea(steps, frame, () => 0, decodes), fill: "var(--decode)", "data-plot": "decodes", "data-points": steps.length}),
-    svg("path", {d: stepArea(steps, frame, decodes, all), fill: "var(--prefill)", "data-plot": "prefill", "data-points": steps.length}));
+/** The batch of each step: the requests that decoded, below those that ran, and those that waited for a place. */
+function batchPanel(steps, width) {
+  const highest = Math.max(...steps.map((step) => Math.max(step.decodes, step.running, step.waiting)));
+  const frame = panelFrame("plot-batch", steps, width, highest, "requests");
+  const line = (part, dash) => svg("path", {class: "line", d: polyline(stepOutline(steps, frame, (step) => step[part])), stroke: `var(--${part})`,
+                                            "stroke-dasharray": dash, "data-plot": part, "data-points": steps.length});
+  frame.area.append(stepArea(steps, frame, "decodes", "decode"), line("running", ""), line("waiting", "6 3"));
   return frame;
 }
 
-function requestsPanel(steps, width) {
-  const highest = Math.max(...steps.map((step) => Math.max(step.running, step.waiting)));
-  const frame = panelFrame("plot-requests", steps, width, highest, "requests", "requests that run and wait");
-  const line = (part) => svg("path", {class: "line", d: polyline(stepOutline(steps, frame, (step) => step[part])), stroke: `var(--${part})`, "data-plot": part,
-                                      "stroke-dasharray": part === "waiting" ? "6 3" : "", "data-points": steps.length});
-  frame.area.append(line("running"), line("waiting"));
+function prefillPanel(steps, width) {
+  const frame = panelFrame("plot-prefill", steps, width, Math.max(...steps.map((step) => step.prefill_tokens)), "prefill tokens");
+  frame.area.append(stepArea(steps, frame, "prefill_tokens", "prefill"));
   return frame;
 }
 
@@ -116,13 +115,16 @@ function timelineBody(cell, width) {
   if (!cell) return emptyState("No cell is selected.");
   if (!cell.timeline?.length) return emptyState("There is no timeline of this cell in this workload's report.");
   const steps = thinSteps(cell.timeline, width);
-  const frames = [compositionPanel(steps, width), requestsPanel(steps, width)];
+  const frames = [batchPanel(steps, width), prefillPanel(steps, width)];
   followSteps(frames, steps);
-  const key = (text, colour, line) => html("span", {class: "key"}, html("i", {class: line ? "line" : "", style: line ? `border-color: var(--${colour})${colour === "waiting" ? "; border-top-style: dashed" : ""}` : `background: var(--${colour})`}), text);
   return html("div", {"data-steps": cell.timeline.length},
-    html("div", {}, key("decodes", "decode"), key("prefill tokens", "prefill")), frames[0].root,
-    html("div", {}, key("running", "running", true), key("waiting", "waiting", true)), frames[1].root,
-    steps[0].count > 1 && html("p", {class: "note"}, `${cell.timeline.length.toLocaleString("en-US")} steps, ${steps[0].count} to a column: tokens are their mean, requests their most.`));
+    html("div", {}, ["decodes", "running", "waiting"].map(timelineKey)), frames[0].root,
+    html("div", {}, timelineKey("prefill tokens")), frames[1].root,
+    steps[0].count > 1 && html("p", {class: "note"}, `${cell.timeline.length.toLocaleString("en-US")} steps, ${steps[0].count} to a column: decodes and prefill tokens are their means, running and waiting the most.`));
+}
+
+function timelineKey(name) {
+  return html("span", {class: "key"}, html("i", {class: `of-${name.split(" ")[0]}`}), name);
 }
 
 function timelineCard(view, width, change) {
