@@ -19,6 +19,9 @@ fi
 # clang++ checks the headers and the error messages beside g++; libsimde-dev emulates AVX-512 where there is none.
 need_packages g++=g++ clang++=clang cmake=cmake ninja=ninja-build python3=python3 python3-pip libpcre2-dev \
   libboost-test-dev librapidcheck-dev nlohmann-json3-dev libcli11-dev libsimde-dev ca-certificates
+# A browser looks at the pages that the policy bench writes. Ubuntu has none to install by apt; the tests say that they
+# are skipped there.
+if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then need_packages chromium=chromium; fi
 need_cmake 3.25
 
 model=$(bash examples/fetch-model.sh)

@@ -1,4 +1,5 @@
 """Opens HTML pages in a headless Chromium and reads what became of them. Python's standard library only."""
+import html
 import html.parser
 import pathlib
 import re
@@ -119,14 +120,24 @@ def _unfilter(kind, line, above, step):
             line[i] = (line[i] + nearest) & 255
 
 
+def framed(page, width):
+    """The page in a frame of a width below that of a window, which is 500 pixels or more. What scripts put into its body's
+    data attributes is in those of the outer body."""
+    return f"""<!doctype html><body><iframe style="border: 0; width: {width}px; height: 900px" srcdoc="{html.escape(page)}"></iframe>
+        <script>onload = () => Object.assign(document.body.dataset, frames[0].document.body.dataset);</script></body>"""
+
+
 class Opened:
     """A page after its scripts: `root`, the elements; `console`, what it wrote there; `image`, if it was asked for."""
 
     def __init__(self, page, fragment="", script="", window=(1400, 1000), image=False, dark=False):
+        page = page.replace("</body>", f"<script>{script}</script></body>") if script else page
+        if window[0] < 500:
+            page = framed(page, window[0])
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             path, picture = folder / "page.html", folder / "page.png"
-            path.write_text(page.replace("</body>", f"<script>{script}</script></body>") if script else page, encoding="utf-8")
+            path.write_text(page, encoding="utf-8")
             output = [f"--screenshot={picture}"] if image else ["--dump-dom"]
             done = subprocess.run(
                 [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",

@@ -2,7 +2,7 @@
 set(TENON_POLICY_HTML_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 
 # The page: report.html with the style and the scripts at their places. The order of the scripts is that of use.
-set(TENON_POLICY_PAGE_SCRIPTS format data scale dom look plot tradeoff roofline distribution timeline table page)
+set(TENON_POLICY_PAGE_SCRIPTS format data scale dom look plot points bests table tradeoff roofline distribution timeline page)
 
 # tenon_read_page_part(path variable): the file's text, which is ASCII as string(SUBSTRING) counts bytes. Changes make CMake
 # run again.

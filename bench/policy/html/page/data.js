@@ -1,40 +1,41 @@
-// The report as the page uses it: cells with names, and figures in base units. The schema of the JSON is in report.hpp.
+// The report as the page uses it: cells with names, figures in base units. The schema of the JSON is in report.hpp.
 
 const LATENCIES = {
-  ttft: {label: "TTFT", meaning: "time to first token"},
-  tpot: {label: "TPOT", meaning: "time per output token"},
-  itl: {label: "ITL", meaning: "inter-token latency"},
-  e2e: {label: "E2E", meaning: "end-to-end latency"},
+  ttft: {label: 'TTFT', meaning: 'time to first token'},
+  tpot: {label: 'TPOT', meaning: 'time per output token'},
+  itl: {label: 'ITL', meaning: 'inter-token latency'},
+  e2e: {label: 'E2E', meaning: 'end-to-end latency'},
 };
 
 /** Metrics by name, beside latencies and tokens per second: [label, unit, sign, factor]. */
 const METRICS = {
-  duration_s: ["duration", "seconds", -1, 1],
-  request_s: ["requests", "requests_per_second", 1, 1],
-  goodput_s: ["goodput", "requests_per_second", 1, 1],
-  gb_s: ["bandwidth", "bytes_per_second", 1, 1e9],
-  gflop_s: ["FLOP/s", "flops_per_second", 1, 1e9],
-  mbu: ["MBU", "share", 1, 1],
-  mfu: ["MFU", "share", 1, 1],
+  duration_s: ['duration', 'seconds', -1, 1],
+  request_s: ['requests', 'requests_per_second', 1, 1],
+  goodput_s: ['goodput', 'requests_per_second', 1, 1],
+  gb_s: ['bandwidth', 'bytes_per_second', 1, 1e9],
+  gflop_s: ['FLOP/s', 'flops_per_second', 1, 1e9],
+  mbu: ['MBU', 'share', 1, 1],
+  mfu: ['MFU', 'share', 1, 1],
 };
 
 /** A metric by its name: {name, kind, label, unit, sign, factor}. `factor` brings its values to the unit; `sign` is 1
  *  where more is better, -1 where less is, 0 where neither is. Names that are not known here are counts. */
 function describeMetric(name) {
   const [, first, rest] = name.match(/^([a-z0-9]+)_(.*)$/) ?? [];
-  if (first in LATENCIES && rest.endsWith("_ms")) {
+  if (first in LATENCIES && rest.endsWith('_ms')) {
     const label = `${LATENCIES[first].label} ${rest.slice(0, -3)}`;
-    return {name, kind: first, label, unit: "seconds", sign: -1, factor: 1e-3};
+    return {name, kind: first, label, unit: 'seconds', sign: -1, factor: 1e-3};
   }
-  if (rest === "tok_s") return {name, kind: "throughput", label: first, unit: "tokens_per_second", sign: 1, factor: 1};
-  const [label, unit, sign, factor] = METRICS[name] ?? [name.replaceAll("_", " "), "count", 0, 1];
+  if (rest === 'tok_s')
+    return {name, kind: 'throughput', label: first, unit: 'tokens_per_second', sign: 1, factor: 1};
+  const [label, unit, sign, factor] = METRICS[name] ?? [name.replaceAll('_', ' '), 'count', 0, 1];
   return {name, kind: name, label, unit, sign, factor};
 }
 
 /** A metric's figure in its unit; ratios have none. */
 function scaledFigure(figure, factor) {
   const scaled = {...figure};
-  for (const part of ["median", "low", "high"])
+  for (const part of ['median', 'low', 'high'])
     if (Number.isFinite(figure[part])) scaled[part] = figure[part] * factor;
   return scaled;
 }
@@ -45,10 +46,15 @@ function prepareCell(cell, axes) {
   const figures = {};
   for (const [name, figure] of Object.entries(cell.metrics ?? {}))
     if (figure) figures[name] = scaledFigure(figure, describeMetric(name).factor);
-  return {...cell, figures, name: (varying.length ? varying : cell.choices).join(" \u00b7 ") || `cell ${cell.index}`};
+  return {
+    ...cell,
+    figures,
+    name: (varying.length ? varying : cell.choices).join(' \u00b7 ') || `cell ${cell.index}`
+  };
 }
 
-/** A workload with its possible and impossible cells apart, those that did not run to the end again, and the metrics that any cell has, in the JSON's order. */
+/** A workload with its possible and impossible cells apart, those that did not run to the end again, and the metrics
+ *  that any cell has, in the JSON's order. */
 function prepareWorkload(workload, report) {
   const cells = (workload.cells ?? []).map((cell) => prepareCell(cell, report.axes));
   const possible = cells.filter((cell) => cell.possible);
@@ -74,23 +80,17 @@ function prepareReport(json) {
 /** The median of a latency, or the first of its statistics if there is none; undefined where the latency has none. */
 function latencyMetric(workload, kind) {
   const some = workload.metrics.filter((metric) => metric.kind === kind);
-  return some.find((metric) => metric.name.includes("p50")) ?? some[0];
+  return some.find((metric) => metric.name.includes('p50')) ?? some[0];
 }
 
 /** A metric of a workload by its name. */
-function metricNamed(workload, name) {
-  return workload.metrics.find((metric) => metric.name === name);
-}
+function metricNamed(workload, name) { return workload.metrics.find((metric) => metric.name === name); }
 
 /** The metrics of tokens per second. */
-function throughputsOf(workload) {
-  return workload.metrics.filter((metric) => metric.kind === "throughput");
-}
+function throughputsOf(workload) { return workload.metrics.filter((metric) => metric.kind === 'throughput'); }
 
 /** The value in the middle of a cell's figure, NaN where there is none. */
-function middle(cell, metric) {
-  return cell.figures[metric?.name]?.median ?? NaN;
-}
+function middle(cell, metric) { return cell.figures[metric?.name]?.median ?? NaN; }
 
 /** A latency of all of a cell's requests, ascending, in seconds. ITL has all gaps of all requests; a TPOT needs two
  *  tokens. */
@@ -101,8 +101,9 @@ function samplesOf(cell, kind) {
 }
 
 function rawSamples(requests, kind) {
-  if (kind === "itl") return requests.flatMap((request) => request.itls ?? []);
-  return requests.map((request) => request[kind]);
+  const served = requests.filter((request) => !request.error);
+  return kind === 'itl' ? served.flatMap((request) => request.itls ?? []) :
+                          served.map((request) => request[kind]);
 }
 
 /** The value below which a share of sorted samples lies, with linear interpolation. */

@@ -1,15 +1,15 @@
 // Elements, controls and the tip: what is common to all parts of the page. Text always goes in as text nodes, so that
 // no string of a report is read as HTML.
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG = 'http://www.w3.org/2000/svg';
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, '');
     else if (value !== false && value != null) node.setAttribute(name, value);
   }
-  node.append(...children.flat().filter((child) => child != null && child !== false && child !== ""));
+  node.append(...children.flat().filter((child) => child != null && child !== false && child !== ''));
   return node;
 }
 
@@ -32,44 +32,52 @@ function replaceContent(node, ...children) {
 
 /** A group of radio buttons or checkboxes. `options` are {value, label, checked}. */
 function choiceGroup(title, type, options, change) {
-  const choice = ({value, label, checked}) =>
-    html("label", {class: "choice"},
-      html("input", {type, name: title, checked, "data-key": `${title}:${value}`, onchange: (e) => change(value, e.target.checked)}),
-      html("span", {}, label));
-  return html("fieldset", {class: "control"}, html("legend", {}, title), html("div", {class: "choices"}, options.map(choice)));
+  const choice = ({value, label, checked}) => html(
+      'label', {class: 'choice'}, html('input', {
+        type,
+        name: title,
+        checked,
+        'data-key': `${title}:${value}`,
+        onchange: (e) => change(value, e.target.checked)
+      }),
+      html('span', {}, label));
+  return html(
+      'fieldset', {class: 'control'}, html('legend', {}, title),
+      html('div', {class: 'choices'}, options.map(choice)));
 }
 
 function selectBox(title, options, selected, change) {
-  const list = html("select", {"aria-label": title, "data-key": title, onchange: (e) => change(e.target.value)},
-    options.map(({value, label}) => html("option", {value, selected: String(value) === String(selected)}, label)));
-  return html("fieldset", {class: "control"}, html("legend", {}, title), list);
+  const list = html(
+      'select', {'aria-label': title, 'data-key': title, onchange: (e) => change(e.target.value)},
+      options.map(
+          ({value, label}) => html('option', {value, selected: String(value) === String(selected)}, label)));
+  return html('fieldset', {class: 'control'}, html('legend', {}, title), list);
 }
 
 /** A part of the page: a title, a sentence, controls, a body. */
 function card(id, title, note, controls, body, half = false) {
   const controlled = controls.filter(Boolean);
-  return html("section", {id, class: half ? "card half" : "card", "aria-label": title},
-    html("header", {},
-      html("div", {}, html("h2", {}, title), note && html("p", {class: "note"}, note)),
-      controlled.length ? html("div", {class: "controls"}, controlled) : null),
-    body);
+  return html(
+      'section', {id, class: half ? 'card half' : 'card', 'aria-label': title},
+      html(
+          'header', {}, html('div', {}, html('h2', {}, title), note && html('p', {class: 'note'}, note)),
+          controlled.length ? html('div', {class: 'controls'}, controlled) : null),
+      body);
 }
 
 /** In a plot's place: what is missing. */
-function emptyState(text) {
-  return html("p", {class: "empty"}, text);
-}
+function emptyState(text) { return html('p', {class: 'empty'}, text); }
 
 /** The width of a text in a plot, in pixels. */
 const textWidth = (() => {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = document.createElement('canvas').getContext('2d');
   context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
   return (text) => context.measureText(text).width;
 })();
 
 /** Shows a text beside a place in the window. */
 function showTip(text, x, y) {
-  const tip = document.getElementById("tip");
+  const tip = document.getElementById('tip');
   tip.textContent = text;
   tip.hidden = false;
   const {width, height} = tip.getBoundingClientRect();
@@ -79,21 +87,19 @@ function showTip(text, x, y) {
   tip.style.top = `${Math.max(8, top)}px`;
 }
 
-function hideTip() {
-  document.getElementById("tip").hidden = true;
-}
+function hideTip() { document.getElementById('tip').hidden = true; }
 
 /** Elements with data-tip show it when the pointer or the focus is on them. */
 function listenForTips() {
   const onElement = (event, place) => {
-    const marked = event.target.closest?.("[data-tip]");
+    const marked = event.target.closest?.('[data-tip]');
     if (marked) showTip(marked.dataset.tip, ...place(marked));
   };
-  document.addEventListener("pointerover", (e) => onElement(e, () => [e.clientX, e.clientY]));
-  document.addEventListener("focusin", (e) => onElement(e, (marked) => {
-    const box = marked.getBoundingClientRect();
-    return [box.right, box.top];
-  }));
-  for (const end of ["pointerout", "focusout"]) document.addEventListener(end, hideTip);
-  document.addEventListener("keydown", (e) => e.key === "Escape" && hideTip());
+  document.addEventListener('pointerover', (e) => onElement(e, () => [e.clientX, e.clientY]));
+  document.addEventListener('focusin', (e) => onElement(e, (marked) => {
+                                         const box = marked.getBoundingClientRect();
+                                         return [box.right, box.top];
+                                       }));
+  for (const end of ['pointerout', 'focusout']) document.addEventListener(end, hideTip);
+  document.addEventListener('keydown', (e) => e.key === 'Escape' && hideTip());
 }

@@ -1,6 +1,10 @@
 // The frame of a plot: scales, axes with labels that do not overlap, and marks for the pointer.
 
-const MARGIN = {top: 14, right: 16, bottom: 46};
+const MARGIN = {
+  top: 14,
+  right: 16,
+  bottom: 46
+};
 const CHARACTER = 7;  // pixels that a tick's label needs beside the axis
 
 /** The space that the labels of a y axis take. */
@@ -15,25 +19,42 @@ function plotFrame({id, width, height, x, y, describe, left: least = 0}) {
   const yScale = y.scale(bottom, MARGIN.top);
   const left = Math.max(least, leftMargin(yScale, y.unit));
   const xScale = x.scale(left, width - MARGIN.right);
-  const root = svg("svg", {class: "plot", id, width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe});
+  const root = svg('svg', {
+    class: 'plot',
+    id,
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: 'group',
+    'aria-label': describe
+  });
   root.append(
-    ...verticalAxis(yScale, y, left, width - MARGIN.right),
-    ...horizontalAxis(xScale, x, MARGIN.top, bottom),
-    svg("path", {class: "frame", d: `M${left},${MARGIN.top}V${bottom}H${width - MARGIN.right}`}));
-  const area = svg("g", {class: "area"});
+      ...verticalAxis(yScale, y, left, width - MARGIN.right),
+      ...horizontalAxis(xScale, x, MARGIN.top, bottom),
+      svg('path', {class: 'frame', d: `M${left},${MARGIN.top}V${bottom}H${width - MARGIN.right}`}));
+  const area = svg('g', {class: 'area'});
   root.append(area);
-  return {root, area, x: xScale, y: yScale, box: {left, right: width - MARGIN.right, top: MARGIN.top, bottom}};
+  return {
+    root,
+    area,
+    x: xScale,
+    y: yScale,
+    box: {left, right: width - MARGIN.right, top: MARGIN.top, bottom}
+  };
 }
 
 function verticalAxis(scale, {label, unit}, left, right) {
   const parts = [], texts = tickTexts(scale, unit);
   for (const [i, tick] of scale.ticks.entries()) {
     const at = scale.place(tick);
-    parts.push(svg("path", {class: "grid", d: `M${left},${at}H${right}`}),
-               svg("text", {x: left - 8, y: at + 4, "text-anchor": "end", class: "tick"}, texts[i]));
+    parts.push(
+        svg('path', {class: 'grid', d: `M${left},${at}H${right}`}),
+        svg('text', {x: left - 8, y: at + 4, 'text-anchor': 'end', class: 'tick'}, texts[i]));
   }
   const middle = (scale.start + scale.end) / 2;
-  parts.push(svg("text", {class: "title", transform: `translate(12,${middle}) rotate(-90)`, "text-anchor": "middle"}, axisTitle(label, unit)));
+  parts.push(
+      svg('text', {class: 'title', transform: `translate(12,${middle}) rotate(-90)`, 'text-anchor': 'middle'},
+          axisTitle(label, unit)));
   return parts;
 }
 
@@ -43,54 +64,20 @@ function horizontalAxis(scale, {label, unit}, top, bottom) {
   for (const [i, tick] of scale.ticks.entries()) {
     const at = scale.place(tick);
     const half = textWidth(texts[i]) / 2;
-    parts.push(svg("path", {class: "grid", d: `M${at},${top}V${bottom}`}));
+    parts.push(svg('path', {class: 'grid', d: `M${at},${top}V${bottom}`}));
     if (at - half < free + CHARACTER) continue;
-    parts.push(svg("text", {x: at, y: bottom + 18, "text-anchor": "middle", class: "tick"}, texts[i]));
+    parts.push(svg('text', {x: at, y: bottom + 18, 'text-anchor': 'middle', class: 'tick'}, texts[i]));
     free = at + half;
   }
-  parts.push(svg("text", {class: "title", x: (scale.start + scale.end) / 2, y: bottom + 38, "text-anchor": "middle"}, axisTitle(label, unit)));
+  parts.push(
+      svg('text', {class: 'title', x: (scale.start + scale.end) / 2, y: bottom + 38, 'text-anchor': 'middle'},
+          axisTitle(label, unit)));
   return parts;
 }
 
 /** The points of a path, in pixels. */
 function polyline(points) {
-  return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)},${y.toFixed(2)}`).join("");
-}
-
-/** The 95 % intervals of a point, as a cross. `x` and `y` are figures; one without an interval has no bar. */
-function cross(frame, x, y, colour) {
-  const bar = (figure, scale, draw) =>
-    Number.isFinite(figure.low) && Number.isFinite(figure.high) && figure.high > figure.low
-      ? draw(scale.place(Math.max(figure.low, scale.low)), scale.place(Math.min(figure.high, scale.high))) : "";
-  const atX = frame.x.place(x.median), atY = frame.y.place(y.median);
-  const d = bar(x, frame.x, (low, high) => `M${low.toFixed(2)},${atY.toFixed(2)}H${high.toFixed(2)}`) +
-            bar(y, frame.y, (low, high) => `M${atX.toFixed(2)},${low.toFixed(2)}V${high.toFixed(2)}`);
-  return d ? svg("path", {class: "cross", d, stroke: colour}) : null;
-}
-
-/** Numbers beside points: each goes where it covers no point and no other number, or is left out. */
-function pointLabels(points, box) {
-  const taken = points.map(({x, y}) => ({left: x - 6, right: x + 6, top: y - 6, bottom: y + 6}));
-  const labels = [];
-  for (const {x, y, text} of points) {
-    const width = textWidth(text), place = labelPlaces(x, y, width).find((p) => fits(p, taken, box));
-    if (!place) continue;
-    taken.push(place);
-    labels.push(svg("text", {class: "halo", x: place.left, y: place.bottom - 3, "aria-hidden": "true"}, text));
-  }
-  return labels;
-}
-
-function labelPlaces(x, y, width) {
-  const at = (left, top) => ({left, right: left + width, top, bottom: top + 14});
-  return [at(x + 8, y - 16), at(x + 9, y - 7), at(x + 8, y + 3), at(x - 8 - width, y - 16), at(x - 9 - width, y - 7),
-          at(x - 8 - width, y + 3), at(x - width / 2, y - 22), at(x - width / 2, y + 8)];
-}
-
-function fits(place, taken, box) {
-  const inside = place.left > box.left && place.right < box.right + MARGIN.right && place.top > 0 && place.bottom < box.bottom;
-  return inside && taken.every((other) => place.right < other.left || place.left > other.right ||
-                                          place.bottom < other.top || place.top > other.bottom);
+  return points.map(([x, y], i) => `${i ? 'L' : 'M'}${x.toFixed(2)},${y.toFixed(2)}`).join('');
 }
 
 /** Where the pointer is in a plot, in the plot's pixels. */

@@ -22,48 +22,35 @@ function frontPath(front, frame) {
   return polyline(steps);
 }
 
-/** Cells with both figures: {cell, x, y}. */
-function pointsOf(cells, x, y) {
-  return cells.map((cell) => ({cell, x: cell.figures[x?.name], y: cell.figures[y?.name]}))
-    .filter((point) => Number.isFinite(point.x?.median) && Number.isFinite(point.y?.median));
-}
-
-/** All ends of the intervals of some figures. */
-function reach(figures) {
-  return figures.flatMap((figure) => [figure.low ?? figure.median, figure.median, figure.high ?? figure.median]);
-}
-
-function figureLine(cell, metric) {
-  const figure = cell.figures[metric.name];
-  const interval = intervalText(figure, metric.unit);
-  return `${metric.label}: ${written(figure.median, metric.unit)}${interval && ` (${interval})`}`;
-}
-
-/** One cell of a plot of points: its cross and its symbol, which says the figures. */
-function pointMark(frame, {cell, x, y}, look, plot, lines) {
-  const tip = [`#${cell.index}  ${cell.name}`, ...lines].join("\n");
-  return [
-    cross(frame, x, y, look.colour),
-    symbol(look, frame.x.place(x.median), frame.y.place(y.median), 5.5,
-      {class: "mark", tabindex: 0, role: "img", "aria-label": tip, "data-tip": tip, "data-plot": plot, "data-cell": cell.index}),
-  ].filter(Boolean);
-}
-
 function tradeoffPlot(view, width) {
   const {x, y, cells, looks} = view;
   const points = pointsOf(cells, x, y);
   if (!points.length) return emptyState(missingTradeoff(view));
   const frame = plotFrame({
-    id: "plot-tradeoff", width, height: 400, describe: `${y.label} against ${x.label}`,
-    x: {scale: (a, b) => linearScale(...paddedExtent(reach(points.map((p) => p.x))), a, b), label: axisName(x), unit: x.unit},
-    y: {scale: (a, b) => linearScale(...paddedExtent(reach(points.map((p) => p.y))), a, b), label: `${y.label} throughput`, unit: y.unit},
+    id: 'plot-tradeoff',
+    width,
+    height: 400,
+    describe: `${y.label} against ${x.label}`,
+    x: {
+      scale: (a, b) => linearScale(...paddedExtent(reach(points.map((p) => p.x))), a, b),
+      label: axisName(x),
+      unit: x.unit
+    },
+    y: {
+      scale: (a, b) => linearScale(...paddedExtent(reach(points.map((p) => p.y))), a, b),
+      label: `${y.label} throughput`,
+      unit: y.unit
+    },
   });
   const front = paretoFront(points);
-  frame.area.append(svg("path", {class: "front", d: frontPath(front, frame), "data-plot": "front", "data-points": front.length}));
+  frame.area.append(
+      svg('path',
+          {class: 'front', d: frontPath(front, frame), 'data-plot': 'front', 'data-points': front.length}));
   for (const point of points)
-    frame.area.append(...pointMark(frame, point, looks.get(point.cell.index), "tradeoff",
-      [figureLine(point.cell, y), figureLine(point.cell, x), front.includes(point) ? "on the Pareto front" : ""].filter(Boolean)));
-  frame.area.append(...pointLabels(points.map((p) => ({x: frame.x.place(p.x.median), y: frame.y.place(p.y.median), text: `#${p.cell.index}`})), frame.box));
+    frame.area.append(...pointMark(frame, point, looks.get(point.cell.index), 'tradeoff', [
+      figureLine(point.cell, y), figureLine(point.cell, x), front.includes(point) ? 'on the Pareto front' : ''
+    ].filter(Boolean)));
+  frame.area.append(...cellNumbers(points, frame));
   return frame.root;
 }
 
@@ -73,18 +60,30 @@ function axisName(metric) {
 }
 
 function missingTradeoff({x, y, cells}) {
-  if (!cells.length) return "No cell is selected.";
-  if (!y) return "This workload has no tokens per second.";
-  if (!x) return "This workload has no latencies: it has no answers of two tokens or more.";
-  return "None of the selected cells has both figures.";
+  if (!cells.length) return 'No cell is selected.';
+  if (!y) return 'This workload has no tokens per second.';
+  if (!x) return 'This workload has no latencies: it has no answers of two tokens or more.';
+  return 'None of the selected cells has both figures.';
 }
 
 function tradeoffCard(view, width, change) {
-  const latencies = ["tpot", "ttft"].map((kind) => latencyMetric(view.workload, kind)).filter(Boolean);
-  const option = (chosen) => (metric) => ({value: metric.name, label: metric.label, checked: metric === chosen});
-  return card("tradeoff", "Throughput against latency",
-    "Up and to the left is better. The dotted line is the Pareto front: for each cell on it, none is both faster and quicker to answer. Crosses are 95 % intervals.",
-    [latencies.length > 1 && choiceGroup("Latency", "radio", latencies.map(option(view.x)), (name) => change({x: name})),
-     throughputsOf(view.workload).length > 1 && selectBox("Throughput", throughputsOf(view.workload).map((m) => ({value: m.name, label: `${m.label} tok/s`})), view.y?.name, (name) => change({y: name}))],
-    tradeoffPlot(view, width), true);
+  const latencies = ['tpot', 'ttft'].map((kind) => latencyMetric(view.workload, kind)).filter(Boolean);
+  const throughputs = throughputsOf(view.workload);
+  return card(
+      'tradeoff', 'Throughput against latency',
+      'Up and to the left is better. The dotted line is the Pareto front: no other cell beats those on it in both. ' +
+          'Crosses are 95 % intervals.',
+      [
+        latencies.length > 1 &&
+            choiceGroup(
+                'Latency', 'radio',
+                latencies.map(
+                    (metric) => ({value: metric.name, label: metric.label, checked: metric === view.x})),
+                (name) => change({x: name})),
+        throughputs.length > 1 &&
+            selectBox(
+                'Throughput', throughputs.map((m) => ({value: m.name, label: `${m.label} tok/s`})),
+                view.y?.name, (name) => change({y: name}))
+      ],
+      tradeoffPlot(view, width), true);
 }
