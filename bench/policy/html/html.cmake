@@ -1,8 +1,5 @@
-# tenon_policy_html(target): a library with write_html() of html.hpp, and the page of page/ in it. Needs nlohmann_json.
-set(TENON_POLICY_HTML_FOLDER ${CMAKE_CURRENT_LIST_DIR})
-
-# The page: report.html with the style and the scripts at their places. The order of the scripts is that of use.
-set(TENON_POLICY_PAGE_SCRIPTS format data scale dom look plot points bests table tradeoff roofline distribution timeline page)
+# tenon_policy_html(): the library tenon_policy_html, with write_html() of html.hpp and the page of page/ in it. Needs the
+# target nlohmann_json::nlohmann_json.
 
 # tenon_read_page_part(path variable): the file's text, which is ASCII as string(SUBSTRING) counts bytes. Changes make CMake
 # run again.
@@ -30,13 +27,15 @@ function(tenon_literals text variable)
   set(${variable} "${literals}" PARENT_SCOPE)
 endfunction()
 
-# tenon_write_page_source(source): the page as the C++ file that report_page.hpp announces.
+# tenon_write_page_source(source): the page as the C++ file that report_page.hpp announces: report.html with the style and
+# the scripts at their places. The order of the scripts is that of use.
 function(tenon_write_page_source source)
-  set(folder ${TENON_POLICY_HTML_FOLDER}/page)
+  set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/page)
+  set(scripts format data scale dom look plot points bests table tradeoff roofline distribution timeline page)
   tenon_read_page_part(${folder}/report.html page)
   tenon_read_page_part(${folder}/style.css style)
   set(script "")
-  foreach(name IN LISTS TENON_POLICY_PAGE_SCRIPTS)
+  foreach(name IN LISTS scripts)
     tenon_read_page_part(${folder}/${name}.js text)
     string(APPEND script "${text}")
   endforeach()
@@ -66,11 +65,18 @@ const std::span<const std::string_view> before_report = before_parts, after_repo
 ]])
 endfunction()
 
-function(tenon_policy_html target)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_page.cpp)
+function(tenon_policy_html)
+  if(TARGET tenon_policy_html)
+    return()
+  endif()
+  set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/report_page.cpp)
   tenon_write_page_source(${source})
-  add_library(${target} STATIC ${TENON_POLICY_HTML_FOLDER}/write_html.cpp ${source})
-  target_include_directories(${target} PUBLIC ${TENON_POLICY_HTML_FOLDER}/../..)
-  target_compile_features(${target} PUBLIC cxx_std_20)
-  target_link_libraries(${target} PUBLIC nlohmann_json::nlohmann_json)
+  add_library(tenon_policy_html STATIC ${folder}/write_html.cpp ${source})
+  target_include_directories(tenon_policy_html PUBLIC ${folder}/../..)
+  target_compile_features(tenon_policy_html PUBLIC cxx_std_20)
+  target_link_libraries(tenon_policy_html PUBLIC nlohmann_json::nlohmann_json)
+  if(TARGET tenon_program)  # the flags of tenon's own programs
+    target_link_libraries(tenon_policy_html PRIVATE tenon_program)
+  endif()
 endfunction()

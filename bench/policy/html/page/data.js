@@ -40,17 +40,34 @@ function scaledFigure(figure, factor) {
   return scaled;
 }
 
-/** A cell of the JSON with what the page adds: `figures` by metric name, and `name` of the choices that differ. */
+/** The parts of a choice's name between commas that are in no brackets. */
+function partsOf(choice) {
+  const parts = [''];
+  let depth = 0;
+  for (const character of choice) {
+    depth += character === '<' ? 1 : character === '>' ? -1 : 0;
+    if (character === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += character;
+  }
+  return parts.map((part) => part.trim());
+}
+
+/** The names of an axis's choices without the parts that all of them share. */
+function shortNames(choices) {
+  const parts = choices.map(partsOf);
+  const shared = (part) => choices.length > 1 && parts.every((others) => others.includes(part));
+  return choices.map((choice, i) => parts[i].filter((part) => !shared(part)).join(', ') || choice);
+}
+
+/** A cell of the JSON with what the page adds: `figures` by metric name, `labels` of its choices, and its `name`, which is
+ *  what differs between cells. */
 function prepareCell(cell, axes) {
-  const varying = cell.choices.filter((_, axis) => (axes[axis]?.choices.length ?? 2) > 1);
+  const labels = cell.choices.map((choice, i) => axes[i]?.labels[axes[i].choices.indexOf(choice)] ?? choice);
+  const varying = labels.filter((_, i) => (axes[i]?.choices.length ?? 2) > 1);
   const figures = {};
   for (const [name, figure] of Object.entries(cell.metrics ?? {}))
     if (figure) figures[name] = scaledFigure(figure, describeMetric(name).factor);
-  return {
-    ...cell,
-    figures,
-    name: (varying.length ? varying : cell.choices).join(' \u00b7 ') || `cell ${cell.index}`
-  };
+  return {...cell, labels, figures, name: (varying.length ? varying : labels).join(' \u00b7 ') || 'base'};
 }
 
 /** A workload with its possible and impossible cells apart, those that did not run to the end again, and the metrics
@@ -72,7 +89,8 @@ function prepareWorkload(workload, report) {
 function prepareReport(json) {
   const machine = json.machine ?? {};
   const limits = {bandwidth: machine.bandwidth_gb_s * 1e9, flops: machine.peak_gflop_s * 1e9};
-  const report = {...json, axes: json.axes ?? [], machine, limits};
+  const axes = (json.axes ?? []).map((axis) => ({...axis, labels: shortNames(axis.choices)}));
+  const report = {...json, axes, machine, limits};
   report.workloads = (json.workloads ?? []).map((workload) => prepareWorkload(workload, report));
   return report;
 }

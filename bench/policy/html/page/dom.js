@@ -30,17 +30,17 @@ function replaceContent(node, ...children) {
   if (key !== undefined) node.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({preventScroll: true});
 }
 
-/** A group of radio buttons or checkboxes. `options` are {value, label, checked}. */
+/** For an element that shows `short`: its tip, where `full` says more. */
+function fullText(short, full) { return full === undefined || full === short ? {} : {'data-tip': full}; }
+
+/** A group of radio buttons or checkboxes. `options` are {value, label, tip, checked}. */
 function choiceGroup(title, type, options, change) {
-  const choice = ({value, label, checked}) => html(
-      'label', {class: 'choice'}, html('input', {
-        type,
-        name: title,
-        checked,
-        'data-key': `${title}:${value}`,
-        onchange: (e) => change(value, e.target.checked)
-      }),
-      html('span', {}, label));
+  const choice = ({value, label, tip, checked}) => {
+    const box = {type, name: title, checked, 'data-key': `${title}:${value}`};
+    box.onchange = (event) => change(value, event.target.checked);
+    return html(
+        'label', {class: 'choice', ...fullText(label, tip)}, html('input', box), html('span', {}, label));
+  };
   return html(
       'fieldset', {class: 'control'}, html('legend', {}, title),
       html('div', {class: 'choices'}, options.map(choice)));

@@ -93,11 +93,12 @@ function controls(view) {
   const workloads =
       report.workloads.map(({name}, i) => ({value: i, label: name, checked: i === state.workload}));
   const axes = report.axes.map((axis, i) => ({...axis, i})).filter((axis) => axis.choices.length > 1);
-  const filter = ({slot, choices, i}) => choiceGroup(
-      slot, 'checkbox',
-      choices.map(
-          (choice) => ({value: choice, label: choice, checked: !state.excluded.has(filterKey(i, choice))})),
-      (choice) => toggle(state.excluded, filterKey(i, choice)));
+  const filter = ({slot, choices, labels, i}) => {
+    const option = (choice, c) =>
+        ({value: choice, label: labels[c], tip: choice, checked: !state.excluded.has(filterKey(i, choice))});
+    return choiceGroup(
+        slot, 'checkbox', choices.map(option), (choice) => toggle(state.excluded, filterKey(i, choice)));
+  };
   const colours = [{value: 'cell', label: 'cell'}, ...axes.map(({slot, i}) => ({value: i, label: slot}))];
   return html(
       'div', {class: 'controls', role: 'group', 'aria-label': 'What is shown'},

@@ -39,8 +39,9 @@ function axisColumn(axis, i) {
     key: `axis-${i}`,
     title: axis.slot,
     text: true,
-    value: (cell) => cell.choices[i],
-    show: (cell) => html('span', {class: 'choice-name'}, cell.choices[i])
+    value: (cell) => cell.labels[i],
+    show: (cell) =>
+        html('span', {class: 'choice-name', ...fullText(cell.labels[i], cell.choices[i])}, cell.labels[i])
   };
 }
 
