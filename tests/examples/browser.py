@@ -140,7 +140,7 @@ class Opened:
             path.write_text(page, encoding="utf-8")
             output = [f"--screenshot={picture}"] if image else ["--dump-dom"]
             done = subprocess.run(
-                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",
+                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",
                  "--force-color-profile=srgb", f"--user-data-dir={folder}/profile", f"--window-size={window[0]},{window[1]}",
                  f"--blink-settings=preferredColorScheme={0 if dark else 1}", *output, f"{path.as_uri()}{fragment}"],
                 capture_output=True, timeout=180)

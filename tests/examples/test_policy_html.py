@@ -131,6 +131,18 @@ class Browser(PolicyHtml):
             value(b, "tpot_p50_ms") < value(a, "tpot_p50_ms") and value(b, "total_tok_s") >= value(a, "total_tok_s") for b in cells.values())]
         self.assertEqual([one["data-points"] for one in shown.root.find(data_plot="front")], [str(len(ahead))])
 
+    def test_time_without_steps_is_empty_where_the_report_says_when_steps_began(self):
+        report = copy.deepcopy(SAMPLE)
+        step = {"running": 2, "waiting": 0, "prefill_tokens": 0, "decodes": 2}
+        heights = []
+        for starts in ({}, {"start": 5}):
+            report["workloads"][0]["cells"][0]["timeline"] = [{"t": 1, **step}, {"t": 6, **starts, **step}]
+            line = self.opened(report).root.find(data_plot="running")[0]["d"]
+            heights.append([float(y) for y in re.findall(r",([\d.]+)", line)])
+        full, paused = heights
+        self.assertEqual(len(set(full)), 1)
+        self.assertEqual([y > full[0] for y in paused], [False, False, True, True, False, False])
+
     def test_tips_say_the_figures(self):
         shown, workload = self.opened(), SAMPLE["workloads"][0]
         for index, mark in self.marks(shown, "ecdf-itl").items():

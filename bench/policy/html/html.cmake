@@ -1,5 +1,4 @@
-# tenon_policy_html(): the library tenon_policy_html, with write_html() of html.hpp and the page of page/ in it. Needs the
-# target nlohmann_json::nlohmann_json.
+# Compiles the page of page/ into a library. Whoever links it needs no file beside the program.
 
 # tenon_read_page_part(path variable): the file's text, which is ASCII as string(SUBSTRING) counts bytes. Changes make CMake
 # run again.
@@ -65,6 +64,8 @@ const std::span<const std::string_view> before_report = before_parts, after_repo
 ]])
 endfunction()
 
+# tenon_policy_html(): the library tenon_policy_html, with write_html() of html.hpp and the page in it, unless it is there
+# already. Needs the target nlohmann_json::nlohmann_json.
 function(tenon_policy_html)
   if(TARGET tenon_policy_html)
     return()
